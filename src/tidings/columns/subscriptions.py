@@ -1,0 +1,284 @@
+"""The table of subscriptions: one slot each, in flat arrays, with pools for what differs in size.
+
+A slot is one *version* of a subscription: it is in force for the positions [born, dead). A `replace` is a new version
+in a new slot; the old slot stays readable until the block that ended it is over, so that everything that happens
+inside a block can be answered by position, whatever order the work is done in.
+
+Every kind lives in the same table. `geometry` and `term` say what they hold in `columns.block`; here the words of the
+terms are dense ids of the shard's vocabulary. Ids are UTF-8 in pieces of four bytes, found through an open-addressing
+index of slots.
+"""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from tidings.columns import block as b
+from tidings.columns.block import SubscriptionColumns
+from tidings.columns.growing import grown, power_of_two
+from tidings.columns.pool import empty_head, pool_give, pool_take, room_for, rounded_total
+from tidings.space.shapes import BOX, EVERYWHERE
+from tidings.words.arenas import Arena
+from tidings.words.hash_kernels import hash_bytes
+
+USED: Final = 0
+"""Of `state`: slots 1 .. USED have been taken at some time."""
+FREE_SLOT: Final = 1
+"""Of `state`: the first free slot, 0 for none; the next one stands in its `born`."""
+COUNT: Final = 2
+"""Of `state`: slots in use."""
+OF_KIND: Final = 3
+"""Of `state`, plus a kind: slots of this kind in use."""
+
+
+class SubscriptionTable(NamedTuple):
+    """Slot 0 is never used."""
+
+    state: npt.NDArray[np.int64]
+    kind: npt.NDArray[np.uint8]
+    """FREE, WITHIN, AROUND, BEST or NEAREST."""
+    shape: npt.NDArray[np.uint8]
+    born: npt.NDArray[np.int64]
+    dead: npt.NDArray[np.int64]
+    """NEVER while it is in force."""
+    geometry_start: npt.NDArray[np.uint32]
+    term_start: npt.NDArray[np.uint32]
+    id_start: npt.NDArray[np.uint32]
+    id_length: npt.NDArray[np.uint16]
+    """In bytes."""
+    geometry_head: npt.NDArray[np.int64]
+    geometry: npt.NDArray[np.float64]
+    term_head: npt.NDArray[np.int64]
+    term: npt.NDArray[np.uint32]
+    id_head: npt.NDArray[np.int64]
+    id_data: npt.NDArray[np.uint32]
+    slot_of: npt.NDArray[np.int32]
+    """Open addressing by the hash of the id; 0 is empty; a power of two of places, at most four fifths full."""
+
+
+_BY_SLOT: Final = ("kind", "shape", "born", "dead", "geometry_start", "term_start", "id_start", "id_length")
+
+
+def empty_table() -> SubscriptionTable:
+    """A table without subscriptions."""
+    return SubscriptionTable(
+        state=np.zeros(OF_KIND + 5, np.int64),
+        kind=np.zeros(64, np.uint8),
+        shape=np.zeros(64, np.uint8),
+        born=np.zeros(64, np.int64),
+        dead=np.zeros(64, np.int64),
+        geometry_start=np.zeros(64, np.uint32),
+        term_start=np.zeros(64, np.uint32),
+        id_start=np.zeros(64, np.uint32),
+        id_length=np.zeros(64, np.uint16),
+        geometry_head=empty_head(),
+        geometry=np.zeros(256, np.float64),
+        term_head=empty_head(),
+        term=np.zeros(256, np.uint32),
+        id_head=empty_head(),
+        id_data=np.zeros(256, np.uint32),
+        slot_of=np.zeros(64, np.int32),
+    )
+
+
+@njit(nogil=True, cache=True)
+def _same_id(table, slot, data, start, stop):  # type: ignore[no-untyped-def]
+    if np.int64(table.id_length[slot]) != stop - start:
+        return False
+    mine = table.id_data.view(np.uint8)
+    first = 4 * np.int64(table.id_start[slot])
+    for i in range(stop - start):  # noqa: SIM110
+        if mine[first + i] != data[start + i]:
+            return False
+    return True
+
+
+@njit(nogil=True, cache=True)
+def find_slot(table, data, start, stop):  # type: ignore[no-untyped-def]
+    """The slot of the version in force with this id, or 0."""
+    mask = len(table.slot_of) - 1
+    place = np.int64(hash_bytes(data, start, stop) & np.uint64(mask))
+    while True:
+        slot = np.int64(table.slot_of[place])
+        if slot == 0 or _same_id(table, slot, data, start, stop):
+            return slot
+        place = (place + 1) & mask
+
+
+@njit(nogil=True, cache=True)
+def _hash_of_slot(table, slot):  # type: ignore[no-untyped-def]
+    start = 4 * np.int64(table.id_start[slot])
+    return hash_bytes(table.id_data.view(np.uint8), start, start + np.int64(table.id_length[slot]))
+
+
+@njit(nogil=True, cache=True)
+def _enter(table, slot):  # type: ignore[no-untyped-def]
+    mask = len(table.slot_of) - 1
+    place = np.int64(_hash_of_slot(table, slot) & np.uint64(mask))
+    while table.slot_of[place] != 0:
+        place = (place + 1) & mask
+    table.slot_of[place] = slot
+
+
+@njit(nogil=True, cache=True)
+def leave(table, slot):  # type: ignore[no-untyped-def]
+    """Take a slot out of the index of ids; what stands behind it moves up, so that there are no tombstones."""
+    mask = len(table.slot_of) - 1
+    place = np.int64(_hash_of_slot(table, slot) & np.uint64(mask))
+    while table.slot_of[place] != slot:
+        place = (place + 1) & mask
+    hole = place
+    while True:
+        place = (place + 1) & mask
+        other = np.int64(table.slot_of[place])
+        if other == 0:
+            break
+        home = np.int64(_hash_of_slot(table, other) & np.uint64(mask))
+        if ((place - home) & mask) >= ((place - hole) & mask):
+            table.slot_of[hole] = other
+            hole = place
+    table.slot_of[hole] = 0
+
+
+@njit(nogil=True, cache=True)
+def _reindex(table):  # type: ignore[no-untyped-def]
+    for slot in range(1, table.state[USED] + 1):
+        if table.kind[slot] != b.FREE and table.dead[slot] == b.NEVER:
+            _enter(table, slot)
+
+
+@njit(nogil=True, cache=True)
+def geometry_size(table, slot):  # type: ignore[no-untyped-def]
+    """How many numbers the geometry of a slot has."""
+    kind = table.kind[slot]
+    if kind == b.WITHIN:
+        shape = table.shape[slot]
+        if shape == BOX:
+            return 4
+        if shape == EVERYWHERE:
+            return 0
+        return np.int64(table.geometry[np.int64(table.geometry_start[slot])])
+    return 3 if kind == b.NEAREST else 4
+
+
+@njit(nogil=True, cache=True)
+def term_size(table, slot):  # type: ignore[no-untyped-def]
+    """How many numbers the terms of a slot have."""
+    start = np.int64(table.term_start[slot])
+    kind = table.kind[slot]
+    if kind == b.BEST or kind == b.NEAREST:
+        return 1 + 2 * np.int64(table.term[start])
+    place = start
+    while True:
+        header = np.int64(table.term[place])
+        place += 1 + (header & 0xFFFF) + ((header >> b.EXCLUDED_SHIFT) & 0x7FFF)
+        if header & b.MORE_CLAUSES == 0:
+            return place - start
+
+
+@njit(nogil=True, cache=True)
+def take_slot(table):  # type: ignore[no-untyped-def]
+    """A free slot; the arrays have room for it."""
+    slot = table.state[FREE_SLOT]
+    if slot != 0:
+        table.state[FREE_SLOT] = table.born[slot]
+    else:
+        table.state[USED] += 1
+        slot = table.state[USED]
+    table.state[COUNT] += 1
+    return slot
+
+
+@njit(nogil=True, cache=True)
+def put(table, slot, position, columns, row, word_id, references):  # type: ignore[no-untyped-def]
+    """Write a subscription of a block into a slot and enter its id."""
+    kind = columns.kind[row]
+    table.kind[slot] = kind
+    table.state[OF_KIND + kind] += 1
+    table.shape[slot] = columns.shape[row]
+    table.born[slot] = position
+    table.dead[slot] = b.NEVER
+
+    first, last = columns.geometry_start[row], columns.geometry_start[row + 1]
+    start = pool_take(table.geometry_head, table.geometry, last - first)
+    table.geometry_start[slot] = start
+    table.geometry[start : start + last - first] = columns.geometry[first:last]
+
+    first, last = columns.term_start[row], columns.term_start[row + 1]
+    start = pool_take(table.term_head, table.term, last - first)
+    table.term_start[slot] = start
+    if kind == b.BEST or kind == b.NEAREST:
+        table.term[start] = columns.term[first]
+        for i in range(first + 1, last, 2):
+            word = word_id[columns.term[i]]
+            references[word] += 1
+            table.term[start + i - first] = word
+            table.term[start + i - first + 1] = columns.term[i + 1]
+    else:
+        i = first
+        while i < last:
+            header = np.int64(columns.term[i])
+            table.term[start + i - first] = header
+            i += 1
+            for _ in range((header & 0xFFFF) + ((header >> b.EXCLUDED_SHIFT) & 0x7FFF)):
+                word = word_id[columns.term[i]]
+                references[word] += 1
+                table.term[start + i - first] = word
+                i += 1
+
+    first, last = columns.id.offset[row], columns.id.offset[row + 1]
+    start = pool_take(table.id_head, table.id_data, (last - first + 3) >> 2)
+    table.id_start[slot] = start
+    table.id_length[slot] = last - first
+    table.id_data.view(np.uint8)[4 * start : 4 * start + last - first] = columns.id.data[first:last]
+    _enter(table, slot)
+
+
+@njit(nogil=True, cache=True)
+def free_slot(table, slot):  # type: ignore[no-untyped-def]
+    """Give back a slot whose version is dead and read no more; its id has left the index already."""
+    pool_give(table.geometry_head, table.geometry, np.int64(table.geometry_start[slot]), geometry_size(table, slot))
+    pool_give(table.term_head, table.term, np.int64(table.term_start[slot]), term_size(table, slot))
+    pool_give(table.id_head, table.id_data, np.int64(table.id_start[slot]), (np.int64(table.id_length[slot]) + 3) >> 2)
+    table.state[OF_KIND + table.kind[slot]] -= 1
+    table.kind[slot] = b.FREE
+    table.born[slot] = table.state[FREE_SLOT]
+    table.state[FREE_SLOT] = slot
+    table.state[COUNT] -= 1
+
+
+@njit(nogil=True, cache=True)
+def _copy_ids(table, slots, offset, data):  # type: ignore[no-untyped-def]
+    mine = table.id_data.view(np.uint8)
+    for i in range(len(slots)):
+        start = 4 * np.int64(table.id_start[slots[i]])
+        for j in range(offset[i + 1] - offset[i]):
+            data[offset[i] + j] = mine[start + j]
+
+
+def ids_of(table: SubscriptionTable, slots: npt.NDArray[np.int64]) -> Arena:
+    """The ids of slots, one after the other."""
+    offset = np.zeros(len(slots) + 1, np.int64)
+    np.cumsum(table.id_length[slots], out=offset[1:])
+    data = np.empty(offset[-1], np.uint8)
+    _copy_ids(table, slots, offset, data)
+    return Arena(offset, data)
+
+
+def with_room(table: SubscriptionTable, columns: SubscriptionColumns) -> SubscriptionTable:
+    """The table with room for the subscriptions of a block."""
+    n = len(columns.kind)
+    used = int(table.state[USED]) + n + 1
+    table = table._replace(
+        **{name: grown(getattr(table, name), used) for name in _BY_SLOT},
+        geometry=room_for(table.geometry_head, table.geometry, rounded_total(columns.geometry_start, 1)),
+        term=room_for(table.term_head, table.term, rounded_total(columns.term_start, 1)),
+        id_data=room_for(table.id_head, table.id_data, rounded_total(columns.id.offset, 4)),
+    )
+    needed = int(table.state[COUNT]) + n
+    if needed * 5 > len(table.slot_of) * 4:
+        table = table._replace(slot_of=np.zeros(power_of_two(needed * 5 // 4 + 1), np.int32))
+        _reindex(table)
+    return table

@@ -1,0 +1,42 @@
+"""Verifying words: whether the words of a message, as a bit set over word ids, satisfy a subscription's clauses."""
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from tidings.columns.block import EXCLUDED_SHIFT, MORE_CLAUSES
+
+
+def word_set(n_words: int) -> npt.NDArray[np.uint64]:
+    """An empty set of ids below `n_words`."""
+    return np.zeros((n_words >> 6) + 1, np.uint64)
+
+
+@njit(nogil=True, cache=True)
+def has_word(words, word):  # type: ignore[no-untyped-def]
+    """Whether a set has a word."""
+    return words[word >> 6] >> np.uint64(word & 63) & np.uint64(1) != 0
+
+
+@njit(nogil=True, cache=True)
+def add_word(words, word):  # type: ignore[no-untyped-def]
+    """Put a word into a set."""
+    words[word >> 6] |= np.uint64(1) << np.uint64(word & 63)
+
+
+@njit(nogil=True, cache=True)
+def satisfies(table, slot, words):  # type: ignore[no-untyped-def]
+    """Whether a set of words satisfies one of the clauses of a `within` or `around`."""
+    place = np.int64(table.term_start[slot])
+    while True:
+        header = np.int64(table.term[place])
+        excluded_from = place + 1 + (header & 0xFFFF)
+        end = excluded_from + ((header >> EXCLUDED_SHIFT) & 0x7FFF)
+        good = True
+        for i in range(place + 1, end):
+            if has_word(words, np.int64(table.term[i])) != (i < excluded_from):
+                good = False
+                break
+        if good or header & MORE_CLAUSES == 0:
+            return good
+        place = end

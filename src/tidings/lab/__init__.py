@@ -1,0 +1,1 @@
+"""Seeded workloads, floors to compare with, and what measures them."""

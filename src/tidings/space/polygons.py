@@ -1,0 +1,108 @@
+"""Polygons: even-odd over all rings, every edge (those of holes too) belongs to it, all decisions exact.
+
+A polygon is a flat stream of numbers: its bounds (4), then each ring as the number of its positions, the closing one
+included, and the positions x, y, x, y, ... Edges are straight in the given coordinates; what the antimeridian and the
+poles add to that is in `polygon_meets`.
+"""
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from tidings.space.boxes import flat_boxes_meet
+from tidings.space.orientation import orientation
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@njit(nogil=True, cache=True)
+def _segment_meets_box(ax: float, ay: float, bx: float, by: float, x0: float, y0: float, x1: float, y1: float) -> bool:
+    """Separating axes: the two of the box, and the normal of the segment, whose extreme corners depend on its slope."""
+    if max(ax, bx) < x0 or min(ax, bx) > x1 or max(ay, by) < y0 or min(ay, by) > y1:
+        return False
+    if (x0 <= ax <= x1 and y0 <= ay <= y1) or (x0 <= bx <= x1 and y0 <= by <= y1):
+        return True
+    if (ax < bx) == (ay < by):
+        one, other = orientation(ax, ay, bx, by, x0, y1), orientation(ax, ay, bx, by, x1, y0)
+    else:
+        one, other = orientation(ax, ay, bx, by, x0, y0), orientation(ax, ay, bx, by, x1, y1)
+    return one * other <= 0
+
+
+@njit(nogil=True, cache=True)
+def polygon_has_point(stream: FloatArray, start: int, end: int, x: float, y: float) -> bool:
+    """Whether a point lies in the polygon at start..end of the stream, or on one of its edges."""
+    if not (stream[start] <= x <= stream[start + 2] and stream[start + 1] <= y <= stream[start + 3]):
+        return False
+    inside = False
+    ring = start + 4
+    while ring < end:
+        last = ring + 1 + 2 * (int(stream[ring]) - 1)
+        for at in range(ring + 1, last, 2):
+            ay, by = stream[at + 1], stream[at + 3]
+            if (ay < y and by < y) or (ay > y and by > y):
+                continue
+            ax, bx = stream[at], stream[at + 2]
+            if x > ax and x > bx:
+                continue
+            if ay == by:
+                if x >= ax or x >= bx:
+                    return True
+                continue
+            crosses = (ay > y) != (by > y)
+            if x < ax and x < bx:
+                inside ^= crosses
+                continue
+            side = orientation(ax, ay, bx, by, x, y)
+            if side == 0:
+                return True
+            if crosses and (side > 0) == (by > ay):
+                inside = not inside
+        ring = last + 2
+    return inside
+
+
+@njit(nogil=True, cache=True)
+def polygon_meets_flat_box(
+    stream: FloatArray, start: int, end: int, x0: float, y0: float, x1: float, y1: float
+) -> bool:
+    """Whether the polygon shares a pair of coordinates with a box that does not wrap (x0 <= x1)."""
+    if x0 == x1 and y0 == y1:
+        return polygon_has_point(stream, start, end, x0, y0)
+    if not flat_boxes_meet(stream[start], stream[start + 1], stream[start + 2], stream[start + 3], x0, y0, x1, y1):
+        return False
+    ring = start + 4
+    while ring < end:
+        last = ring + 1 + 2 * (int(stream[ring]) - 1)
+        for at in range(ring + 1, last, 2):
+            if _segment_meets_box(stream[at], stream[at + 1], stream[at + 2], stream[at + 3], x0, y0, x1, y1):
+                return True
+        ring = last + 2
+    # No edge enters the box, so all of it lies on one side.
+    return polygon_has_point(stream, start, end, x0, y0)
+
+
+@njit(nogil=True, cache=True)
+def polygon_meets(
+    globe: bool, stream: FloatArray, start: int, end: int, x0: float, y0: float, x1: float, y1: float
+) -> bool:
+    """Whether the polygon shares a place with a box; on the globe the box may wrap.
+
+    A polygon that touches one end of the longitudes also touches the other, and one that touches a pole contains it
+    at any longitude.
+    """
+    if not globe:
+        return polygon_meets_flat_box(stream, start, end, x0, y0, x1, y1)
+    if stream[start + 1] > y1 or stream[start + 3] < y0:
+        return False
+    if (y1 == 90.0 and stream[start + 3] == 90.0) or (y0 == -90.0 and stream[start + 1] == -90.0):
+        return True
+    if x0 > x1:
+        return polygon_meets_flat_box(stream, start, end, x0, y0, 180.0, y1) or polygon_meets_flat_box(
+            stream, start, end, -180.0, y0, x1, y1
+        )
+    if polygon_meets_flat_box(stream, start, end, x0, y0, x1, y1):
+        return True
+    if x0 == -180.0 and polygon_meets_flat_box(stream, start, end, 180.0, y0, 180.0, y1):
+        return True
+    return x1 == 180.0 and polygon_meets_flat_box(stream, start, end, -180.0, y0, -180.0, y1)
