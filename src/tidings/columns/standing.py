@@ -167,7 +167,7 @@ class Subscriptions:
 
     def id(self, slot: int) -> str:
         """The id of a slot."""
-        return ids_of(self.table, np.array([slot])).strings()[0]
+        return ids_of(self.table, np.array([slot], np.int32)).strings()[0]
 
     def of_kind(self, kind: int) -> npt.NDArray[np.int64]:
         """The slots of the versions in force of one kind."""

@@ -9,7 +9,7 @@ terms are dense ids of the shard's vocabulary. Ids are UTF-8 in pieces of four b
 index of slots.
 """
 
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ from numba import njit
 from tidings.columns import block as b
 from tidings.columns.block import SubscriptionColumns
 from tidings.columns.growing import grown, power_of_two
-from tidings.columns.pool import empty_head, pool_give, pool_take, room_for, rounded_total
+from tidings.columns.pool import empty_head, pool_give, pool_take, room_for, rounded, rounded_total
 from tidings.space.shapes import BOX, EVERYWHERE
 from tidings.words.arenas import Arena
 from tidings.words.hash_kernels import hash_bytes
@@ -33,6 +33,10 @@ OF_KIND: Final = 3
 """Of `state`, plus a kind: slots of this kind in use."""
 
 
+LONG_ID: Final = 255
+"""In an id's record, instead of a length: it stands elsewhere."""
+
+
 class SubscriptionTable(NamedTuple):
     """Slot 0 is never used."""
 
@@ -45,20 +49,21 @@ class SubscriptionTable(NamedTuple):
     """NEVER while it is in force."""
     geometry_start: npt.NDArray[np.uint32]
     term_start: npt.NDArray[np.uint32]
-    id_start: npt.NDArray[np.uint32]
-    id_length: npt.NDArray[np.uint16]
-    """In bytes."""
+    id_record: npt.NDArray[np.uint8]
+    """(n, 16): the length of the id and its bytes, so that an answer reads one cache line per id. A longer id than 15
+    bytes is LONG_ID, three bytes unused, its length, its start in `id_data`, both four bytes."""
     geometry_head: npt.NDArray[np.int64]
     geometry: npt.NDArray[np.float64]
     term_head: npt.NDArray[np.int64]
     term: npt.NDArray[np.uint32]
     id_head: npt.NDArray[np.int64]
     id_data: npt.NDArray[np.uint32]
+    """Long ids, in pieces of four bytes."""
     slot_of: npt.NDArray[np.int32]
     """Open addressing by the hash of the id; 0 is empty; a power of two of places, at most four fifths full."""
 
 
-_BY_SLOT: Final = ("kind", "shape", "born", "dead", "geometry_start", "term_start", "id_start", "id_length")
+_BY_SLOT: Final = ("kind", "shape", "born", "dead", "geometry_start", "term_start", "id_record")
 
 
 def empty_table() -> SubscriptionTable:
@@ -71,8 +76,7 @@ def empty_table() -> SubscriptionTable:
         dead=np.zeros(64, np.int64),
         geometry_start=np.zeros(64, np.uint32),
         term_start=np.zeros(64, np.uint32),
-        id_start=np.zeros(64, np.uint32),
-        id_length=np.zeros(64, np.uint16),
+        id_record=np.zeros((64, 16), np.uint8),
         geometry_head=empty_head(),
         geometry=np.zeros(256, np.float64),
         term_head=empty_head(),
@@ -84,11 +88,22 @@ def empty_table() -> SubscriptionTable:
 
 
 @njit(nogil=True, cache=True)
+def _id_span(table, slot):  # type: ignore[no-untyped-def]
+    """The bytes in which the id of a slot stands, and its first and last place there."""
+    record = table.id_record.reshape(table.id_record.size)
+    first = 16 * slot
+    if record[first] != LONG_ID:
+        return record, first + 1, first + 1 + np.int64(record[first])
+    numbers = record.view(np.uint32)
+    start = 4 * np.int64(numbers[4 * slot + 2])
+    return table.id_data.view(np.uint8), start, start + np.int64(numbers[4 * slot + 1])
+
+
+@njit(nogil=True, cache=True)
 def _same_id(table, slot, data, start, stop):  # type: ignore[no-untyped-def]
-    if np.int64(table.id_length[slot]) != stop - start:
+    mine, first, last = _id_span(table, slot)
+    if last - first != stop - start:
         return False
-    mine = table.id_data.view(np.uint8)
-    first = 4 * np.int64(table.id_start[slot])
     for i in range(stop - start):  # noqa: SIM110
         if mine[first + i] != data[start + i]:
             return False
@@ -109,8 +124,8 @@ def find_slot(table, data, start, stop):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, cache=True)
 def _hash_of_slot(table, slot):  # type: ignore[no-untyped-def]
-    start = 4 * np.int64(table.id_start[slot])
-    return hash_bytes(table.id_data.view(np.uint8), start, start + np.int64(table.id_length[slot]))
+    mine, first, last = _id_span(table, slot)
+    return hash_bytes(mine, first, last)
 
 
 @njit(nogil=True, cache=True)
@@ -229,10 +244,15 @@ def put(table, slot, position, columns, row, word_id, references):  # type: igno
                 i += 1
 
     first, last = columns.id.offset[row], columns.id.offset[row + 1]
-    start = pool_take(table.id_head, table.id_data, (last - first + 3) >> 2)
-    table.id_start[slot] = start
-    table.id_length[slot] = last - first
-    table.id_data.view(np.uint8)[4 * start : 4 * start + last - first] = columns.id.data[first:last]
+    if last - first < 16:
+        table.id_record[slot, 0] = last - first
+        table.id_record[slot, 1 : 1 + last - first] = columns.id.data[first:last]
+    else:
+        start = pool_take(table.id_head, table.id_data, (last - first + 3) >> 2)
+        numbers = table.id_record.reshape(table.id_record.size).view(np.uint32)
+        table.id_record[slot, 0] = LONG_ID
+        numbers[4 * slot + 1], numbers[4 * slot + 2] = last - first, start
+        table.id_data.view(np.uint8)[4 * start : 4 * start + last - first] = columns.id.data[first:last]
     _enter(table, slot)
 
 
@@ -241,7 +261,9 @@ def free_slot(table, slot):  # type: ignore[no-untyped-def]
     """Give back a slot whose version is dead and read no more; its id has left the index already."""
     pool_give(table.geometry_head, table.geometry, np.int64(table.geometry_start[slot]), geometry_size(table, slot))
     pool_give(table.term_head, table.term, np.int64(table.term_start[slot]), term_size(table, slot))
-    pool_give(table.id_head, table.id_data, np.int64(table.id_start[slot]), (np.int64(table.id_length[slot]) + 3) >> 2)
+    if table.id_record[slot, 0] == LONG_ID:
+        _, first, last = _id_span(table, slot)
+        pool_give(table.id_head, table.id_data, first >> 2, (last - first + 3) >> 2)
     table.state[OF_KIND + table.kind[slot]] -= 1
     table.kind[slot] = b.FREE
     table.born[slot] = table.state[FREE_SLOT]
@@ -250,21 +272,45 @@ def free_slot(table, slot):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _copy_ids(table, slots, offset, data):  # type: ignore[no-untyped-def]
-    mine = table.id_data.view(np.uint8)
-    for i in range(len(slots)):
-        start = 4 * np.int64(table.id_start[slots[i]])
-        for j in range(offset[i + 1] - offset[i]):
-            data[offset[i] + j] = mine[start + j]
-
-
-def ids_of(table: SubscriptionTable, slots: npt.NDArray[np.int64]) -> Arena:
-    """The ids of slots, one after the other."""
+def _ids_of(table, slots):  # type: ignore[no-untyped-def]
     offset = np.zeros(len(slots) + 1, np.int64)
-    np.cumsum(table.id_length[slots], out=offset[1:])
-    data = np.empty(offset[-1], np.uint8)
-    _copy_ids(table, slots, offset, data)
-    return Arena(offset, data)
+    data = np.empty(16 * len(slots) + 64, np.uint8)
+    # One view of the records for all slots: a view made for each costs ten times the copying.
+    record = table.id_record.reshape(table.id_record.size)
+    for i in range(len(slots)):
+        at = offset[i]
+        if at + 528 > len(data):
+            longer = np.empty(2 * len(data) + 528, np.uint8)
+            longer[:at] = data[:at]
+            data = longer
+        first = 16 * np.int64(slots[i]) + 1
+        length = np.int64(record[first - 1])
+        if length == LONG_ID:
+            mine, start, stop = _id_span(table, np.int64(slots[i]))
+            length = stop - start
+            data[at : at + length] = mine[start:stop]
+        else:
+            # Always fifteen bytes, what is too much is written over: a loop of known length is two moves.
+            for j in range(15):
+                data[at + j] = record[first + j]
+        offset[i + 1] = at + length
+    return offset, data
+
+
+def ids_of(table: SubscriptionTable, slots: npt.NDArray[np.signedinteger[Any]]) -> Arena:
+    """The ids of slots, one after the other."""
+    offset, data = _ids_of(table, slots)
+    return Arena(offset, data[: offset[-1]])
+
+
+@njit(nogil=True, cache=True)
+def _pieces_of_long_ids(offset):  # type: ignore[no-untyped-def]
+    """The elements of `id_data` that ids of these lengths can take."""
+    total = 0
+    for i in range(len(offset) - 1):
+        if offset[i + 1] - offset[i] > 15:
+            total += rounded((offset[i + 1] - offset[i] + 3) >> 2)
+    return total
 
 
 def with_room(table: SubscriptionTable, columns: SubscriptionColumns) -> SubscriptionTable:
@@ -275,7 +321,7 @@ def with_room(table: SubscriptionTable, columns: SubscriptionColumns) -> Subscri
         **{name: grown(getattr(table, name), used) for name in _BY_SLOT},
         geometry=room_for(table.geometry_head, table.geometry, rounded_total(columns.geometry_start, 1)),
         term=room_for(table.term_head, table.term, rounded_total(columns.term_start, 1)),
-        id_data=room_for(table.id_head, table.id_data, rounded_total(columns.id.offset, 4)),
+        id_data=room_for(table.id_head, table.id_data, int(_pieces_of_long_ids(columns.id.offset))),
     )
     needed = int(table.state[COUNT]) + n
     if needed * 5 > len(table.slot_of) * 4:
