@@ -57,7 +57,7 @@ def _warm(quiet: bool) -> float:
     from tidings.cli.warming import steps
 
     start = time.perf_counter()
-    with Progress(quiet) as progress:
+    with Progress(quiet, steps=True) as progress:
         for name, step in steps():
             progress(f"compiling: {n_compiled()} of {n_kernels()} kernels, now those of `{name}`")
             step()

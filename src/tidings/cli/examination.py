@@ -13,6 +13,7 @@ from msgspec import Struct
 
 import tidings
 from tidings import kernels
+from tidings.lab.report import this_machine
 
 DISTRIBUTIONS: Final = ("numba", "llvmlite", "numpy", "pyarrow", "msgspec", "regex", "click", "rich")
 LITTLE_MEMORY: Final = 2 << 30
@@ -36,12 +37,12 @@ class Examination(Struct, frozen=True):
 
 def examine() -> Examination:
     """Look at everything."""
-    directory = kernels.cache_directory()
+    directory, machine = kernels.cache_directory(), this_machine()
     versions = [f"{name} {metadata.version(name)}" for name in DISTRIBUTIONS]
     facts = {
         "tidings": [f"{tidings.__version__} in {Path(tidings.__file__).parent}"],
         "python": [f"{platform.python_implementation()} {platform.python_version()}, {sys.executable}"],
-        "machine": [f"{_processor()}, {_n_cores()} cores, {_memory() / 2**30:.1f} GiB", platform.platform()],
+        "machine": [f"{machine.cpu}, {machine.cores} cores, {_memory() / 2**30:.1f} GiB", platform.platform()],
         "packages": [", ".join(versions[:4]), ", ".join(versions[4:])],
         "kernels": [str(directory), _state(directory), f"{n_compiled()} of {n_kernels()} compiled"],
     }
@@ -98,21 +99,6 @@ def _state(directory: Path) -> str:
         owner = str(state.st_uid)
     size = sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
     return f"of {owner}, {stat.filemode(state.st_mode)}, {size / 2**20:.1f} MiB"
-
-
-def _processor() -> str:
-    try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()
-
-
-def _n_cores() -> int:
-    affinity = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
 
 
 def _memory() -> int:

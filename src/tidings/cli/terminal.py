@@ -35,9 +35,11 @@ class Progress:
     Only a terminal gets it. A context manager; call it with what there is to say as often as you like.
     """
 
-    def __init__(self, quiet: bool = False) -> None:
+    def __init__(self, quiet: bool = False, steps: bool = False) -> None:
+        """`steps`: each text is a step that may take long, and is shown at once."""
         self._on: Final = not quiet and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
-        self._next = time.monotonic() + FIRST_AFTER_S
+        self._every_s: Final = 0.0 if steps else EVERY_S
+        self._next = 0.0 if steps else time.monotonic() + FIRST_AFTER_S
         self._shown = False
 
     def __enter__(self) -> Self:
@@ -55,7 +57,7 @@ class Progress:
             sys.stderr.write("\r" + text[: width - 1] + "\x1b[K")
             sys.stderr.flush()
             self._shown = True
-            self._next = time.monotonic() + EVERY_S
+            self._next = time.monotonic() + self._every_s
 
     def _clear(self) -> None:
         if self._shown:

@@ -419,7 +419,7 @@ class LiveWindow:
             return
         if table.state[DUE] > 2 * table.state[COUNT] + 1024:
             _tidy(table)
-        used = int(table.state[USED]) + n + 1
+        used = max(int(table.state[USED]), int(table.state[COUNT]) + n) + 1
         words = rounded_total(messages.word_start, 1)
         table = table._replace(
             **{name: grown(getattr(table, name), used) for name in _BY_SLOT},

@@ -316,7 +316,7 @@ def _pieces_of_long_ids(offset):  # type: ignore[no-untyped-def]
 def with_room(table: SubscriptionTable, columns: SubscriptionColumns) -> SubscriptionTable:
     """The table with room for the subscriptions of a block."""
     n = len(columns.kind)
-    used = int(table.state[USED]) + n + 1
+    used = max(int(table.state[USED]), int(table.state[COUNT]) + n) + 1
     table = table._replace(
         **{name: grown(getattr(table, name), used) for name in _BY_SLOT},
         geometry=room_for(table.geometry_head, table.geometry, rounded_total(columns.geometry_start, 1)),

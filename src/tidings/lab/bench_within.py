@@ -221,7 +221,7 @@ def _other_rows(
 
 
 def _ratios(rows: list[Row], methods: Sequence[str]) -> Iterator[tuple[str, float]]:
-    """Every index over every floor and every other index; variants over the plain workload; and what has its own unit."""
+    """Every index over every floor and every index after it; what is harder over the plain workload; p99 over p50."""
     speed = {row.name: row.messages_per_s for row in rows}
     floors = [row.name for row in rows if row.role == "floor"]
     for number, method in enumerate(methods):

@@ -1,4 +1,4 @@
-"""Floors: what somebody writes in fifteen lines of plain Python. An index that is not many times faster is not worth it.
+"""Floors: what somebody writes in fifteen lines of plain Python, to say how many times faster an index is.
 
 They are kept honest: sets of words are compared by C code, names are bound outside of the loops, the number of cells is
 the best of several, everything is warmed up, and the garbage collector finds nothing to walk through.

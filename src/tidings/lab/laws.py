@@ -1,4 +1,4 @@
-"""The laws that workloads are drawn from: places in clusters, words by Zipf's law, names in order. All of it vectorised.
+"""The laws that workloads are drawn from: places in clusters, words by Zipf's law, names in order; all vectorised.
 
 Every draw takes its own generator, made by `stream` from the seed and a purpose, so that two workloads that differ in
 one option are the same in everything else.

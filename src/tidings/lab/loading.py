@@ -117,7 +117,7 @@ class Speed(NamedTuple):
 
 
 def speed_of(index: Loaded, batches: list[MessageColumns], repetitions: int, budget_s: float) -> Speed:
-    """Answer all batches several times, the first time to warm up. A slow index answers as many as the budget allows."""
+    """Answer all batches several times, once before to warm up; a slow index answers as many as the budget allows."""
     first = messages_between(batches[0], 0, min(100, len(batches[0].expires)))
     index.answer(first)
     start = perf_counter()

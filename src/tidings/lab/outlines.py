@@ -1,4 +1,4 @@
-"""The regions of a workload: boxes around places, and polygons of 50 vertices in them, encoded as the table has them."""
+"""The regions of a workload, encoded as the table has them: boxes around places, and polygons of 50 vertices."""
 
 from typing import Final
 

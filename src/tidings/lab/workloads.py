@@ -1,8 +1,8 @@
 """Seeded workloads of `within`: what is measured, as columns.
 
-The default: a unit square, 100,000 boxes with sides of 0.2 to 4 % of it, most of their centres around 60 clusters, one to
-three distinct words that must all be there; point messages of four to ten distinct words from the same laws. Words are
-used by Zipf's law. That is about 3.4 matches a message.
+The default: a unit square, 100,000 boxes with sides of 0.2 to 4 % of it, most of their centres around 60 clusters, one
+to three distinct words that must all be there; point messages of four to ten distinct words from the same laws. Words
+are used by Zipf's law. That is about 3.4 matches a message.
 """
 
 from typing import Final, NamedTuple

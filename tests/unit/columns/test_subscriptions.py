@@ -100,7 +100,7 @@ def test_against_a_dict(size, seed):
     random = Random(f"{seed} {size}")
     subscriptions, model, position, most = Subscriptions(), {}, 0, 0
     for _ in range(240 // size):
-        events, growing = [], 0.75 if step % 6 < 3 else 0.25
+        events, growing = [], 0.85 if position % 120 < 60 else 0.2
         for at in range(position, position + size):
             free = [name for name in names() if name not in model]
             choice = random.random()

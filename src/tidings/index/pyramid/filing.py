@@ -31,7 +31,7 @@ from tidings.index.pyramid.arrays import (
     packed,
 )
 from tidings.space.geometry import index_boxes
-from tidings.space.shapes import BOX
+from tidings.space.shapes import BOX, EVERYWHERE
 
 SPLIT_FROM: Final = 16
 """Measured at 100,000 and 1,000,000 subscriptions: 12 to 24 differ by less than a tenth."""
@@ -319,7 +319,8 @@ def file_slot(arrays, table, references, boxes, stack, slot):  # type: ignore[no
     n_boxes = index_boxes(arrays.frame[4] != 0.0, table.shape[slot], table.geometry, start, boxes)
     clause = np.int64(table.term_start[slot])
     single = table.term[clause] & np.uint32(MORE_CLAUSES) == 0
-    plain = single and table.shape[slot] == BOX and n_boxes == 1
+    # What lies everywhere fills its cell, so it never goes down, where the box of a plain entry is read.
+    plain = single and (table.shape[slot] == EVERYWHERE or (table.shape[slot] == BOX and n_boxes == 1))
     frame = arrays.frame
     subscriptions = max(np.float64(table.state[COUNT]), 1.0)
     while True:

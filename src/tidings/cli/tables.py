@@ -1,0 +1,48 @@
+"""The report of a benchmark as a table on a terminal."""
+
+from collections.abc import Callable
+from typing import Final
+
+from rich.console import Console
+from rich.table import Table
+
+from tidings.lab.report import Report, Row
+
+_COLUMNS: Final[tuple[tuple[str, Callable[[Row], str]], ...]] = (
+    ("messages/s", lambda row: f"{row.messages_per_s:,.0f}"),
+    ("µs/message", lambda row: f"{1e6 / row.messages_per_s:,.2f}"),
+    ("p50 µs", lambda row: _number(row.p50_us, 1)),
+    ("p99 µs", lambda row: _number(row.p99_us, 1)),
+    ("bytes/sub", lambda row: _number(row.bytes_per_subscription, 0)),
+    ("build s", lambda row: _number(row.build_s, 2)),
+    ("matches/message", lambda row: f"{row.matches_per_message:.2f}"),
+)
+
+
+def print_report(report: Report) -> None:
+    """Print the rows, the ratios, and what they were measured on."""
+    console = Console(highlight=False)
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("name", style="cyan", no_wrap=True)
+    for name, _ in _COLUMNS:
+        table.add_column(name, justify="right")
+    for row in report.rows:
+        style = "dim" if row.role == "floor" else None
+        table.add_row(row.name, *(cell(row) for _, cell in _COLUMNS), style=style)
+    console.print(table)
+    for row in report.rows:
+        if row.inserts_per_s is not None and row.deletes_per_s is not None:
+            console.print(f"{row.name}: {row.inserts_per_s:,.0f} inserts/s, {row.deletes_per_s:,.0f} deletes/s")
+    ratios = Table(box=None, show_header=False, pad_edge=False)
+    for name, value in report.ratios.items():
+        ratios.add_row(name.replace("[", r"\["), f"[bold]{value:,.2f}[/bold] x")
+    console.print()
+    console.print(ratios)
+    machine, n_subscriptions = report.machine, report.rows[0].subscriptions
+    console.print(
+        f"\n{n_subscriptions:,} subscriptions, seed {report.seed}, {machine.cpu}, Python {machine.python}", style="dim"
+    )
+
+
+def _number(value: float | None, digits: int) -> str:
+    return "" if value is None else f"{value:,.{digits}f}"
