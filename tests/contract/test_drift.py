@@ -1,4 +1,4 @@
-"""Words drift: what was rare becomes frequent. An index that files by rarity has to notice, by counters, not by clocks."""
+"""Words drift: the rare become frequent. An index that files by rarity has to notice; by counters, not by clocks."""
 
 from random import Random
 

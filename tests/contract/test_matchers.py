@@ -1,5 +1,7 @@
 """What every matcher must do: exactly what the oracle says. A new one gets all of this by being registered."""
 
+from functools import cache
+
 import pytest
 from tests.contract.replaying import (
     answer_of,
@@ -58,6 +60,21 @@ def test_windows_small_and_large(methods, kind, window, seed):
     wanted = deltas_of(log)
     assert wanted
     assert_same(answer_of(log, random_cuts(generator(seed, kind), log, 6), **methods), wanted)
+
+
+@methods
+def test_many_subscriptions_in_one_block(methods, seed):
+    """More than the room that any matcher begins with."""
+    for profile in ("mixed", *methods):
+        log, wanted = large(seed, profile)
+        assert len(wanted) >= 1200
+        assert_same(answer_of(log, **methods), wanted)
+
+
+@cache
+def large(seed, profile):
+    log = random_log(seed, 500, profile, subscriptions=50, window={"messages": 120})
+    return log, deltas_of(log)
 
 
 @methods

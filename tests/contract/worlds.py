@@ -193,7 +193,9 @@ class Scene:
             return " OR ".join(self.word() for _ in range(random.randint(2, 4)))
         if kind < 0.9:
             return f"{self.word()} AND NOT ({self.word()} OR {self.word()})"
-        return f"({self.word()} OR {self.word()} {self.word()}) AND ({self.word()} OR {self.word()} AND NOT {self.word()})"
+        return (
+            f"({self.word()} OR {self.word()} {self.word()}) AND ({self.word()} OR {self.word()} AND NOT {self.word()})"
+        )
 
     def within(self, id_: str) -> Within:
         return Within(id_, self.region(), when=self.expression())

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from statistics import median
 from typing import Final, NamedTuple
 
 from tidings.lab.city import START_MS, city_configuration, city_events, city_subscriptions
@@ -35,13 +36,16 @@ class Evening:
         self.messages: Final[dict[str, Publish]] = {}
         self.explanation: Explanation | None = None
         """Of one match, once there was one late enough."""
+        self.n_deltas = 0
+        self._us: Final[list[float]] = []
         self._events: Final = list(city_events(seed))
         for subscription in self.subscriptions:
             self.engine.apply(Register(subscription))
 
-    def __len__(self) -> int:
-        """How many events there will be."""
-        return len(self._events)
+    @property
+    def median_us(self) -> float:
+        """What half of the events took at most."""
+        return median(self._us) if self._us else 0.0
 
     def __iter__(self) -> Iterator[Moment]:
         """The events, each applied when it is asked for."""
@@ -61,6 +65,8 @@ class Evening:
                         published = Published(event, position, len(self.messages) - 1, event.ts or START_MS)
                         self.explanation = explain(self.engine.shard, delta.subscription, published, position)
                         break
+            self._us.append(us)
+            self.n_deltas += len(deltas)
             yield Moment(ms, event, deltas, us)
 
 

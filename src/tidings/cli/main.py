@@ -87,6 +87,8 @@ class _Commands(click.Group):
         except KeyboardInterrupt:
             # Before click sees it, which would say so and call it an error.
             raise click.exceptions.Exit(INTERRUPTED) from None
+        except BrokenPipeError:
+            raise click.exceptions.Exit(_unread()) from None
 
 
 @click.group(
@@ -108,10 +110,14 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         status = _status_of(given)
         sys.stdout.flush()
     except BrokenPipeError:
-        status = NOBODY_READS
-        # What is still in the buffer goes nowhere, and the interpreter's last flush finds nothing to complain about.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = _unread()
     sys.exit(status)
+
+
+def _unread() -> int:
+    """The status when nobody reads on; what is still in the buffer goes nowhere, and no flush complains about it."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return NOBODY_READS
 
 
 def _status_of(given: list[str]) -> int:

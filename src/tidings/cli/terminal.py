@@ -19,10 +19,10 @@ def has_colour(stream: TextIO) -> bool:
 
 
 class Paint:
-    """Text in the colours of a stream, or as it is where there are none."""
+    """Text in the colours of a stream, or as it is where there are none, or no stream."""
 
-    def __init__(self, stream: TextIO) -> None:
-        self._on: Final = has_colour(stream)
+    def __init__(self, stream: TextIO | None) -> None:
+        self._on: Final = stream is not None and has_colour(stream)
 
     def __call__(self, text: str, style: str) -> str:
         """The text in this style."""

@@ -25,6 +25,9 @@ GLOBE: Final = {
     "window": {"messages": 120, "ms": 900_000},
     "analyser": {"language": "en", "stemming": True},
 }
+SHORT_WINDOW: Final = {"op": "configure", "window": {"messages": 10}}
+LONG: Final = 9000
+"""More than one block."""
 PLANE: Final = {"op": "configure", "space": {"plane": [-180, -90, 180, 90]}, "max_distance": 100}
 
 Fields = dict[str, Any]
@@ -34,11 +37,13 @@ Step = tuple[str, Callable[[], object]]
 def steps() -> Iterator[Step]:
     """What is to be done, each with the command that it is for."""
     with TemporaryDirectory(prefix="tidings-") as folder:
-        globe, plane, small = (Path(folder, f"{name}.ndjson") for name in ("globe", "plane", "small"))
+        globe, plane, small, long = (Path(folder, f"{name}.ndjson") for name in ("globe", "plane", "small", "long"))
         events = list(_events(random.Random(1), wraps=True))
         _write(globe, [GLOBE, *events])
         _write(plane, [PLANE, *_events(random.Random(2), wraps=False)])
-        _write(small, [event for event in events if event["op"] == "publish"][:5])
+        messages = [event for event in events if event["op"] == "publish"]
+        _write(small, messages[:5])
+        _write(long, [SHORT_WINDOW, *({**messages[number % 100], **_lasting(number)} for number in range(LONG))])
         known = {kind: sorted(options.registry(kind)) for kind in options.KINDS}
         for turn in range(max(map(len, known.values()))):
             methods = {kind: names[turn % len(names)] for kind, names in known.items()}
@@ -51,6 +56,9 @@ def steps() -> Iterator[Step]:
         for where in ("everywhere", "0,0,50", "-170,-80,170,80"):
             for log in (globe, plane):
                 yield "try", partial(try_on, str(log), "word1 OR word2", where, 3, {})
+        yield "run", partial(_run, long, {})
+        yield "bench", _bench
+        yield "demo", _demo
         yield "engine", partial(_engine, Path(folder, "saved"))
 
 
@@ -61,6 +69,29 @@ def _run(log: Path, methods: dict[str, str]) -> object:
 def _explain(log: Path, kind: str) -> None:
     for number in range(12):
         retell(str(log), f"{kind}-{number}", f"m{N_MESSAGES - 1}", None, {})
+
+
+def _bench() -> None:
+    from tidings.lab.bench_within import WithinBench, bench_within
+    from tidings.lab.workloads import WithinWorkload
+
+    workload = WithinWorkload(
+        subscriptions=600, messages=300, or_share=0.5, not_share=0.5, polygons=0.5, boxes=0.5, scale=4.0
+    )
+    bench = WithinBench(workload=workload, floors=(), churn=True, memory=False, repetitions=1, singles=20)
+    bench_within(bench, sorted(options.registry("within")))
+
+
+def _demo() -> None:
+    from tidings.cli.evening import Evening
+
+    for _ in Evening(0):
+        pass
+
+
+def _lasting(number: int) -> Fields:
+    """A message that its window drops long before it expires."""
+    return {"id": f"m{number}", "ts": number, "expires": 10**9 + number}
 
 
 def _write(path: Path, events: list[Fields]) -> None:

@@ -13,7 +13,7 @@ from tidings.words.arenas import Arena
 
 def pieces_from(block: Block, cuts: Sequence[int] | npt.NDArray[np.int64]) -> list[Block]:
     """The block cut before these events; whole when there is no cut inside it."""
-    edges = sorted({0, len(block.op), *(int(cut) for cut in cuts)})
+    edges = sorted({0, len(block.op), *(int(cut) for cut in cuts if 0 < cut < len(block.op))})
     if len(edges) <= 2:
         return [block]
     return [_piece(block, first, last) for first, last in itertools.pairwise(edges)]

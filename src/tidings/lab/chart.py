@@ -46,7 +46,7 @@ def _draw(axes: "Axes", report: Report) -> None:
         axes.text(row.messages_per_s, place, f"  {_label(row, report)}", va="center", fontsize=8.5, color=INK)
     axes.set_yticks(places, [row.name for row in rows], fontsize=9.5, color=INK)
     axes.invert_yaxis()
-    axes.set_xlim(0.0, max(speeds) * 1.48)
+    axes.set_xlim(0.0, max(speeds) * 1.7)
     axes.xaxis.set_major_formatter(lambda value, _: _short(value))
     axes.set_xlabel("messages a second, in batches, ids as strings out", fontsize=9, color=FAINT)
     axes.tick_params(axis="x", labelsize=8.5, colors=FAINT)

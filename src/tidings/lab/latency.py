@@ -1,4 +1,4 @@
-"""How long one message takes, through `Engine` as a program would use it."""
+"""How long one message takes by the clock on the wall, through `Engine` as a program would use it."""
 
 from time import perf_counter_ns
 from typing import NamedTuple

@@ -1,7 +1,10 @@
-"""An index filled with the subscriptions of a workload, and batches of messages answered with ids as strings."""
+"""An index filled with the subscriptions of a workload, and batches of messages answered with ids as strings.
+
+Times are seconds of one core that this process used, so that what else the machine does falls out of the ratios.
+"""
 
 from collections.abc import Iterator
-from time import perf_counter
+from time import process_time
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -33,11 +36,11 @@ class Loaded:
     def register(self, columns: SubscriptionColumns) -> float:
         """Register subscriptions in one block; how long that took."""
         block = register_block(columns, self.position)
-        start = perf_counter()
+        start = process_time()
         changes = self.subscriptions.apply(block)
-        applied = perf_counter()
+        applied = process_time()
         self.index.insert(self.subscriptions, changes.began)
-        end = perf_counter()
+        end = process_time()
         self.position += len(block.op)
         self.table_s += applied - start
         self.index_s += end - applied
@@ -46,11 +49,11 @@ class Loaded:
     def remove(self, columns: SubscriptionColumns, rows: npt.NDArray[np.int64]) -> float:
         """Remove the subscriptions with the ids of these rows in one block; how long that took."""
         block = remove_block(names_at(columns.id, rows), self.position)
-        start = perf_counter()
+        start = process_time()
         changes = self.subscriptions.apply(block)
         self.index.delete(self.subscriptions, changes.ended)
         self.subscriptions.settle(changes, block)
-        end = perf_counter()
+        end = process_time()
         self.position += len(block.op)
         return end - start
 
@@ -120,9 +123,9 @@ def speed_of(index: Loaded, batches: list[MessageColumns], repetitions: int, bud
     """Answer all batches several times, once before to warm up; a slow index answers as many as the budget allows."""
     first = messages_between(batches[0], 0, min(100, len(batches[0].expires)))
     index.answer(first)
-    start = perf_counter()
+    start = process_time()
     index.answer(first)
-    per_message = (perf_counter() - start) / len(first.expires)
+    per_message = (process_time() - start) / len(first.expires)
     affordable = int(budget_s / max(per_message, 1e-9))
     if affordable < sum(len(batch.expires) for batch in batches):
         end = max(min(affordable, len(batches[0].expires)), 1)
@@ -138,7 +141,7 @@ def median_speed(index: Loaded, batches: list[MessageColumns], repetitions: int)
     """Answer all batches several times."""
     times, matches = [], 0
     for _ in range(repetitions):
-        start = perf_counter()
+        start = process_time()
         matches = sum(len(index.answer(batch).values) for batch in batches)
-        times.append(perf_counter() - start)
+        times.append(process_time() - start)
     return Speed(sum(len(batch.expires) for batch in batches), matches, float(np.median(times)))

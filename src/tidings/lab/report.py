@@ -18,7 +18,7 @@ class Row(Struct, frozen=True, kw_only=True):
     """The method, and in brackets what is other than in the plain workload."""
     role: Literal["index", "floor"]
     messages_per_s: float
-    """In batches, ids as strings out; the median of several passes."""
+    """In batches, ids as strings out, per second of one core; the median of several passes."""
     p50_us: float | None = None
     p99_us: float | None = None
     """Of single messages; those of an index through `Engine`."""

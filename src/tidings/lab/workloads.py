@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tidings.columns.block import NEVER, WITHIN, MessageColumns, SubscriptionColumns, sealed
+from tidings.lab.blocks import subscriptions_at
 from tidings.lab.clauses import clause_terms
 from tidings.lab.laws import N_CLUSTERS, clustered_places, numbered_names, stream, word_law
 from tidings.lab.outlines import boxes_around, encoded_regions
@@ -198,7 +199,7 @@ def _subscriptions(options: WithinWorkload, draws: _Draws, hashes: npt.NDArray[n
     is_polygon = stream(seed, "polygons").random(n) < options.polygons
     bounds = boxes_around(draws.centre, options.side_scale, draws.bounds, stream(seed, "sides"))
     shape, geometry_start, geometry = encoded_regions(bounds, is_polygon, stream(seed, "vertices"))
-    return sealed(
+    columns = sealed(
         SubscriptionColumns(
             id=numbered_names("s", 0, n),
             kind=np.full(n, WITHIN, np.uint8),
@@ -211,6 +212,8 @@ def _subscriptions(options: WithinWorkload, draws: _Draws, hashes: npt.NDArray[n
             word=draws.words,
         )
     )
+    # Only the words that they use: a recording has many more.
+    return subscriptions_at(columns, np.arange(n))
 
 
 def _messages(options: WithinWorkload, draws: _Draws, hashes: npt.NDArray[np.uint64]) -> MessageColumns:

@@ -11,6 +11,7 @@ from tidings.columns.block import NO_TIME, Block
 from tidings.columns.deltas import Deltas, deltas_to_list
 from tidings.columns.encode import BlockBuilder
 from tidings.columns.saved import map_arrays, save_arrays
+from tidings.matching.admission import problems_of
 from tidings.matching.shard import Shard
 from tidings.model.deltas import Delta
 from tidings.model.errors import FileError, InputError, Problem
@@ -152,6 +153,9 @@ class Engine:
         if isinstance(event, Configure):
             hint = "give it to Engine(...)"
             raise InputError(Problem("configure-late", "$.op", "configure", "the configuration at the start", hint))
+        wrong = problems_of(event, self._shard.configuration.space)
+        if wrong:
+            raise InputError(wrong)
         problem = None
         if isinstance(event, Publish):
             if self._shard.window.holds(event.id, NO_TIME if event.ts is None else event.ts):

@@ -33,7 +33,7 @@ def random_subscription(random: Random, name: str) -> Subscription:
     """Of any kind, with terms and geometry of all sizes."""
     kind = random.randrange(4)
     at = (float(random.randint(-9, 9)), float(random.randint(-9, 9)))
-    words = tuple(random.sample("abcdefgh", random.randint(1, 5))) + (f"own word of {name}",)
+    words = (*random.sample("abcdefgh", random.randint(1, 5)), f"own word of {name}")
     if kind == 0:
         return Within(name, random.choice(REGIONS), when=random.choice(EXPRESSIONS))
     if kind == 1:

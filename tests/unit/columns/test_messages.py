@@ -78,7 +78,18 @@ class SlowWindow:
         return Publish(name, at=(float(random.randint(0, 9)), 1.0), words=words, ts=ts, expires=expires)
 
 
-WINDOWS = [(None, None), (1, None), (2, None), (5, None), (64, None), (300, None), (None, 1), (None, 4), (5, 3), (70, 30)]
+WINDOWS = [
+    (None, None),
+    (1, None),
+    (2, None),
+    (5, None),
+    (64, None),
+    (300, None),
+    (None, 1),
+    (None, 4),
+    (5, 3),
+    (70, 30),
+]
 
 
 @pytest.mark.parametrize(("messages", "ms"), WINDOWS)

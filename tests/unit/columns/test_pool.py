@@ -3,7 +3,14 @@
 import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 from numba import njit
 
 from tidings.columns.pool import (
@@ -17,7 +24,9 @@ from tidings.columns.pool import (
     rounded_total,
 )
 
-SIZES = st.one_of(st.integers(0, 9), st.sampled_from([LARGEST_EXACT - 1, LARGEST_EXACT, LARGEST_EXACT + 1, 128, 129, 700]))
+SIZES = st.one_of(
+    st.integers(0, 9), st.sampled_from([LARGEST_EXACT - 1, LARGEST_EXACT, LARGEST_EXACT + 1, 128, 129, 700])
+)
 
 
 class Pieces(RuleBasedStateMachine):

@@ -30,7 +30,10 @@ def geometry_of(subscription):
         return columns.geometry.tolist()
     if isinstance(subscription, Around):
         shape = subscription.shape
-        return [*subscription.at, *([shape.radius_m, 0.0] if hasattr(shape, "radius_m") else [shape.width, shape.height])]
+        return [
+            *subscription.at,
+            *([shape.radius_m, 0.0] if hasattr(shape, "radius_m") else [shape.width, shape.height]),
+        ]
     return [*subscription.at, subscription.k, *([subscription.alpha] if isinstance(subscription, Best) else [])]
 
 
@@ -74,9 +77,7 @@ def assert_is(subscriptions, model):
         scored = isinstance(subscription, Best | Nearest)
         terms = with_words(table.term[start : start + size].tolist(), subscriptions.vocabulary.word, scored)
         assert terms == terms_of(subscription)
-        references.update(
-            item if isinstance(item, str) else item[0] for item in terms if not isinstance(item, int)
-        )
+        references.update(item if isinstance(item, str) else item[0] for item in terms if not isinstance(item, int))
     assert len(seen) == len(model)
     kinds = Counter(KINDS[type(subscription)] for subscription, _ in model.values())
     assert [int(table.state[OF_KIND + kind]) for kind in (1, 2, 3, 4)] == [kinds[kind] for kind in (1, 2, 3, 4)]

@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from itertools import pairwise
 from random import Random
 
 import numpy as np
@@ -114,7 +115,7 @@ def entries_of(world):
                 stack += children
     for pieces, end in ((taken, int(arrays.entry_head[-1])), (node_taken, int(arrays.node_head[-1]))):
         pieces.sort()
-        assert all(s + size <= t for (s, size), (t, _) in zip(pieces, pieces[1:], strict=False)), "no piece is shared"
+        assert all(s + size <= t for (s, size), (t, _) in pairwise(pieces)), "no piece is shared"
         assert not pieces or pieces[-1][0] + pieces[-1][1] <= end
     assert n == world.index.stats()["entries"] == int(arrays.counter[a.ENTRIES])
     return found
@@ -126,9 +127,7 @@ def boxes_of(world, slot):
     boxes, frame = np.empty((INDEX_BOXES, 4)), arrays.frame
     start = int(table.geometry_start[slot])
     n = index_boxes(bool(frame[4]), int(table.shape[slot]), table.geometry, start, boxes)
-    return [
-        tuple(int(fixed(box[i], frame[i % 2], frame[2 + i % 2])) for i in range(4)) for box in boxes[:n].tolist()
-    ]
+    return [tuple(int(fixed(box[i], frame[i % 2], frame[2 + i % 2])) for i in range(4)) for box in boxes[:n].tolist()]
 
 
 def meets_cell(world, slot, level, x, y):

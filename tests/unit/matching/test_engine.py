@@ -48,11 +48,11 @@ def test_what_is_refused_changes_nothing(event, code):
 
 @pytest.mark.parametrize(("event", "code"), REFUSED)
 def test_a_run_applies_what_stands_before_what_is_refused(event, code):
-    engine, found = engine_with_some(), []
+    engine = engine_with_some()
+    found = list(engine.run([Publish("n", at=HERE, words=("a",))]))
+    events = [Publish("o", at=HERE, words=("a",)), event, Publish("p", at=HERE, words=("a",))]
     with pytest.raises(InputError) as caught:
-        found += engine.run([Publish("n", at=HERE, words=("a",))])
-        for delta in engine.run([Publish("o", at=HERE, words=("a",)), event, Publish("p", at=HERE, words=("a",))]):
-            found.append(delta)
+        found.extend(engine.run(events))
     assert caught.value.code == code
     assert [delta.message for delta in found] == ["n", "o"]
     assert engine.position == 4
@@ -93,7 +93,9 @@ def test_a_saved_engine_is_the_same(seed, tmp_path):
     assert (tmp_path / "again").read_bytes() == (tmp_path / "engine").read_bytes()
 
 
-@pytest.mark.parametrize("about", [None, {"name": "of another kind"}, {"configuration": {}, "methods": {}, "position": "x"}])
+@pytest.mark.parametrize(
+    "about", [None, {"name": "of another kind"}, {"configuration": {}, "methods": {}, "position": "x"}]
+)
 def test_a_saved_file_of_another_kind_is_refused(about, tmp_path):
     save_arrays(tmp_path / "other", about, {})
     with pytest.raises(FileError) as caught:

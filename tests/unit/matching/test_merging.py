@@ -53,7 +53,9 @@ def test_rows_come_in_the_order_of_the_answer(n, seed):
     published = np.flatnonzero(block.op == b.PUBLISH)
     keys = set()
     while len(keys) < n:
-        keys.add((int(random.choice(published[:5])), random.choice(names), random.choice((-1, 1)), random.choice(names)))
+        keys.add(
+            (int(random.choice(published[:5])), random.choice(names), random.choice((-1, 1)), random.choice(names))
+        )
     parts = [[] for _ in range(4)]
     for event, subscription, sign, message in keys:
         slot = subscriptions.find(subscription)
@@ -93,8 +95,14 @@ def test_an_exchange_between_kinds_is_not_told():
     block = block_of([Replace(Within("s", Everywhere())), Replace(Within("t", Everywhere()))])
     table = SimpleNamespace(kind=np.array([b.FREE, b.AROUND, b.BEST, b.BEST, b.BEST], np.uint8))
     changes = Changes(began=np.array([2, 4]), ended=np.array([1, 3]))
-    rows = rows_of((0, 1, 7, -1, np.nan), (0, 2, 7, 1, 0.5), (0, 1, 8, -1, np.nan), (0, 2, 9, 1, 0.1), (1, 3, 7, -1, 0.2),
-                   (1, 4, 7, 1, 0.3))  # fmt: skip
+    rows = rows_of(
+        (0, 1, 7, -1, np.nan),
+        (0, 2, 7, 1, 0.5),
+        (0, 1, 8, -1, np.nan),
+        (0, 2, 9, 1, 0.1),
+        (1, 3, 7, -1, 0.2),
+        (1, 4, 7, 1, 0.3),
+    )
     left = without_exchanges(rows, block, changes, table)
     assert [(int(e), int(m), int(s)) for e, m, s in zip(left.event, left.message, left.sign, strict=True)] == [
         (0, 8, -1),

@@ -1,0 +1,1 @@
+"""Deliberate faults, put into copies of the code one at a time: the tests have to notice each."""
