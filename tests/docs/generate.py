@@ -1,4 +1,4 @@
-"""`python -m tests.docs.generate`: write the reference pages, which are made from the code.
+"""`python -m tests.docs.generate`: write the reference pages, which are made from the code, and the figures.
 
 A test compares the pages with what this makes, so that they cannot lag behind. Text comes from docstrings and from the
 registries themselves; sources are read as syntax trees, so that no Python version says anything in its own way.
@@ -13,6 +13,8 @@ from typing import Final
 import click
 import pyarrow as pa
 
+from tests.docs import measured
+from tests.docs.markdown import line, names, page, table, table_in
 from tests.docs.pages import ROOT
 from tests.docs.syntax import Assigned, assigned, described_classes, docstring_of, first_sentence
 from tidings.cli.main import COMMANDS, cli
@@ -51,7 +53,7 @@ def cli_page() -> str:
         NOTE,
         "`tidings COMMAND --help` says the same.\n",
         "## How a command ends",
-        _table_in(docstring_of(PACKAGE / "cli" / "main.py")),
+        table_in(docstring_of(PACKAGE / "cli" / "main.py")),
         "## tidings",
         _help(cli, context),
     ]
@@ -59,7 +61,7 @@ def cli_page() -> str:
         command = cli.get_command(context, name)
         assert command is not None
         parts += _command_parts(command, context, f"tidings {name}")
-    return _page(parts)
+    return page(parts)
 
 
 def _command_parts(command: click.Command, parent: click.Context, name: str) -> Iterator[str]:
@@ -82,16 +84,16 @@ def _help(command: click.Command, context: click.Context) -> str:
 def errors_page() -> str:
     """Every code with its meaning, and what a problem says."""
     problem = next(found for found in described_classes(PACKAGE / "model" / "errors.py") if found.name == "Problem")
-    return _page(
+    return page(
         [
             "# Errors",
             NOTE,
-            "Every problem has a code that does not change, the place, what stood there, what was expected and a hint.\n",
+            "Every problem has a code that does not change, the place, what stood there, what was expected, a hint.\n",
             "## Codes",
-            _table(("code", "means"), ((f"`{code}`", meaning) for code, meaning in CODES.items())),
+            table(("code", "means"), ((f"`{code}`", meaning) for code, meaning in CODES.items())),
             "## What a problem says",
             "With `--json` these are the fields of each problem. Those that would be empty are left out.\n",
-            _table(("field", "is"), ((f"`{field.name}`", _told(field)) for field in problem.fields)),
+            table(("field", "is"), ((f"`{field.name}`", _told(field)) for field in problem.fields)),
             "A command with `--json` writes one object to standard error:\n",
             '```json\n{"error": {"problems": [{"code": "id-unknown", "place": "$.id", "found": "\\"s9\\"",\n'
             '  "expected": "the id of a subscription in force", "line": 3}], "total": 1}}\n```\n',
@@ -103,43 +105,42 @@ def limits_page() -> str:
     """Every bound with its value."""
     bounds = [*assigned(PACKAGE / "model" / "limits.py"), *assigned(PACKAGE / "model" / "errors.py")]
     rows = ((f"`{bound.name}`", _number(bound.value), bound.doc) for bound in bounds if _number(bound.value))
-    return _page(
+    return page(
         [
             "# Limits",
             NOTE,
             "Nothing grows without a bound. What passes one is refused with a code of the [errors](errors.md).\n",
-            _table(("bound", "value", "of what"), rows),
+            table(("bound", "value", "of what"), rows),
         ]
     )
 
 
 def files_page() -> str:
     """The formats, the fields of every operation and kind, the columns of tables."""
-    required = "The column `op` has to be there; any other may be absent, and a null is an absent field."
-    return _page(
+    return page(
         [
             "# Files",
             NOTE,
             "What the fields mean is told in [events](../concepts/events.md).\n",
             "## Formats of events",
-            _table_in(docstring_of(PACKAGE / "log" / "files.py")),
-            "Any other name is judged by the first bytes of the file. `-` is standard input or output, one object a line.\n",
+            table_in(docstring_of(PACKAGE / "log" / "files.py")),
+            "Any other name is judged by the first bytes of the file. `-` is standard input or output, in lines.\n",
             "## Fields of operations",
-            _table(("`op`", "fields"), ((f"`{op}`", _names(_fields_of(op))) for op, fields in OP_FIELDS.items())),
+            table(("`op`", "fields"), ((f"`{op}`", names(_fields_of(op))) for op, fields in OP_FIELDS.items())),
             "## Fields of kinds",
-            _table(
+            table(
                 ("`kind`", "fields beside those that all have"),
-                ((f"`{kind}`", _names(fields)) for kind, fields in KIND_FIELDS.items()),
+                ((f"`{kind}`", names(fields)) for kind, fields in KIND_FIELDS.items()),
             ),
-            f"All have {_names(SHARED_FIELDS)}.\n",
+            f"All have {names(SHARED_FIELDS)}.\n",
             "## Columns of a table of events",
-            required + " Integers and floats may be narrower or wider, strings large or dictionary-encoded, and `ts` and"
-            " `expires` timestamps.\n",
-            _table(("column", "type", "holds JSON"), _columns(EVENT_SCHEMA)),
+            "The column `op` has to be there; any other may be absent, and a null is an absent field. Integers and"
+            " floats may be narrower or wider, strings large or dictionary-encoded, `ts` and `expires` timestamps.\n",
+            table(("column", "type", "holds JSON"), _columns(EVENT_SCHEMA)),
             "## Columns of a table of deltas",
-            _table(("column", "type", "may be null"), _delta_columns()),
-            f"With `--with message` the column `{MESSAGE_EVENT}` follows: the event that published the message, as a string"
-            " of JSON. In lines it is a key of the same name with the event as an object.\n",
+            table(("column", "type", "may be null"), _delta_columns()),
+            f"With `--with message` the column `{MESSAGE_EVENT}` follows: the event that published the message, in"
+            " JSON. In lines it is a key of the same name, with the event as an object.\n",
         ]
     )
 
@@ -166,16 +167,14 @@ def methods_page() -> str:
         parts += [
             f"## {what} of {kind}",
             f"Chosen with `--{kind} NAME`, in Python with `Engine({kind}=...)`.\n",
-            _table(("name", "is"), ((f"`{name}`", _about(name, target)) for name, target in sorted(registry.items()))),
+            table(("name", "is"), ((f"`{name}`", _about(name, target)) for name, target in sorted(registry.items()))),
         ]
     parts += [
         "## Floors",
         "What `tidings bench within --floor NAME` compares with.\n",
-        _table(
-            ("name", "is"), ((f"`{name}`", first_sentence(floor.__doc__ or "")) for name, floor in sorted(FLOORS.items()))
-        ),
+        table(("name", "is"), ((f"`{name}`", first_sentence(FLOORS[name].__doc__ or "")) for name in sorted(FLOORS))),
     ]
-    return _page(parts)
+    return page(parts)
 
 
 def _about(name: str, target: str) -> str:
@@ -192,7 +191,7 @@ def _about(name: str, target: str) -> str:
 def grammar_page() -> str:
     """The grammar file itself."""
     grammar = (PACKAGE / "language" / "grammar.lark").read_text(encoding="utf-8")
-    return _page(
+    return page(
         [
             "# The grammar of expressions",
             NOTE,
@@ -204,16 +203,15 @@ def grammar_page() -> str:
 
 def languages_page() -> str:
     """Which languages there are, with what."""
-    rows = (
-        (f"`{code}`", "yes" if stop_words_of(code) else "", STEMMERS.get(code, "").title()) for code in known_languages()
-    )
-    return _page(
+    codes = known_languages()
+    rows = ((f"`{code}`", "yes" if stop_words_of(code) else "", STEMMERS.get(code, "").title()) for code in codes)
+    return page(
         [
             "# Languages",
             NOTE,
             "The codes that `analyser.language` takes, by ISO 639-1. What the analyser does with them is told in"
             " [words](../concepts/words.md).\n",
-            _table(("code", "stop words", "stemming"), rows),
+            table(("code", "stop words", "stemming"), rows),
         ]
     )
 
@@ -236,11 +234,11 @@ def python_page() -> str:
                 parts.append(found.doc.split("\n\n")[0] + "\n")
                 if found.fields:
                     rows = ((f"`{f.name}`", f"`{f.type}`".replace("|", "\\|"), f.default, f.doc) for f in found.fields)
-                    parts.append(_table(("field", "type", "default", "is"), rows))
+                    parts.append(table(("field", "type", "default", "is"), rows))
                 if found.methods:
-                    rows = ((f"`{m.signature}`".replace("|", "\\|"), _line(m.doc)) for m in found.methods)
-                    parts.append(_table(("", "does"), rows))
-    return _page(parts)
+                    rows = ((f"`{m.signature}`".replace("|", "\\|"), line(m.doc)) for m in found.methods)
+                    parts.append(table(("", "does"), rows))
+    return page(parts)
 
 
 def _told(field: Assigned) -> str:
@@ -254,31 +252,6 @@ def _number(value: ast.expr) -> str:
     except (NameError, TypeError, SyntaxError):
         return ""
     return f"{number:,}" if isinstance(number, int | float) else ""
-
-
-def _names(names: tuple[str, ...]) -> str:
-    return ", ".join(name if name == "…" else f"`{name}`" for name in names)
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split("\n\n")[0].split()).replace("|", "\\|")
-
-
-def _table(head: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> str:
-    lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
-    lines += [f"| {' | '.join(' '.join(cell.split()) for cell in row)} |" for row in rows]
-    return "\n".join(lines) + "\n"
-
-
-def _table_in(docstring: str) -> str:
-    """The table that a docstring has."""
-    lines = [line for line in docstring.splitlines() if line.startswith("|")]
-    assert len(lines) > 2
-    return "\n".join(lines) + "\n"
-
-
-def _page(parts: list[str]) -> str:
-    return "\n".join(part if part.endswith("\n") else f"{part}\n" for part in parts)
 
 
 PAGES: Final[dict[str, Callable[[], str]]] = {
@@ -295,8 +268,10 @@ PAGES: Final[dict[str, Callable[[], str]]] = {
 
 def main() -> None:
     """Write all pages."""
-    for name, page in PAGES.items():
-        (FOLDER / name).write_text(page(), encoding="utf-8")
+    for name, made in PAGES.items():
+        (FOLDER / name).write_text(made(), encoding="utf-8")
+    for path in measured.PAGES:
+        path.write_text(measured.with_figures(path), encoding="utf-8")
     print(f"{len(PAGES)} pages in {FOLDER.relative_to(ROOT)}")
 
 

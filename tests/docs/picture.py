@@ -1,4 +1,4 @@
-"""`python -m tests.docs.picture`: draw `docs/images/demo.svg`, the demo's own picture of its evening at 21:40.
+"""`python -m tests.docs.picture`: draw `docs/images/demo.svg`, the demo's own picture of its evening at 21:39.
 
 It is what `tidings demo` draws on a terminal of 118 columns and 38 lines, from the same events through the same engine.
 A test draws it anew and compares.
@@ -30,7 +30,13 @@ FONTS: Final = "ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace"
 def picture() -> str:
     """The demo at one moment, as SVG that asks no other server for fonts."""
     console = Console(
-        file=io.StringIO(), record=True, width=WIDTH, height=HEIGHT, force_terminal=True, color_system="truecolor"
+        file=io.StringIO(),
+        record=True,
+        width=WIDTH,
+        height=HEIGHT,
+        force_terminal=True,
+        color_system="truecolor",
+        no_color=False,
     )
     evening = Evening(SEED)
     stage = Stage(evening)

@@ -62,12 +62,10 @@ def described_classes(path: Path) -> Iterator[Described]:
             methods = [
                 Function(_signature(method, method=True), ast.get_docstring(method) or "")
                 for method in node.body
-                if isinstance(method, ast.FunctionDef) and (not method.name.startswith("_") or method.name == "__init__")
+                if isinstance(method, ast.FunctionDef) and (method.name[0] != "_" or method.name == "__init__")
             ]
-            yield Described(
-                node.name, f"class {node.name}({bases})" if bases else f"class {node.name}",
-                ast.get_docstring(node) or "", fields, methods,
-            )  # fmt: skip
+            signature = f"class {node.name}({bases})" if bases else f"class {node.name}"
+            yield Described(node.name, signature, ast.get_docstring(node) or "", fields, methods)
         elif isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
             yield Described(node.name, f"{_signature(node)}", ast.get_docstring(node) or "", [], [])
 
@@ -82,9 +80,9 @@ def _assigned(body: list[ast.stmt]) -> Iterator[Assigned]:
             continue
         doc = ""
         if i + 1 < len(body):
-            after = body[i + 1]
-            if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant) and isinstance(after.value.value, str):
-                doc = inspect.cleandoc(after.value.value)
+            match body[i + 1]:
+                case ast.Expr(ast.Constant(str(text))):
+                    doc = inspect.cleandoc(text)
         default = f"`{ast.unparse(node.value)}`" if node.value is not None else ""
         yield Assigned(name, type_, value, default, doc)
 

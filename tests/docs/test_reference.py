@@ -1,7 +1,10 @@
 """The reference is what the code says, and whatever can be named is named there."""
 
+from pathlib import Path
+
 import pytest
 
+from tests.docs import measured
 from tests.docs.generate import FOLDER, PACKAGE, PAGES
 from tests.docs.syntax import assigned
 from tidings.cli.main import COMMANDS
@@ -41,3 +44,10 @@ def test_no_page_is_left_over():
 
 def test_every_bound_says_what_it_bounds():
     assert [bound.name for bound in assigned(PACKAGE / "model" / "limits.py") if not bound.doc] == []
+
+
+@pytest.mark.parametrize("page", measured.PAGES, ids=lambda page: page.name)
+def test_figures_are_those_of_the_reports(page: Path):
+    text = page.read_text(encoding="utf-8")
+    assert "<!-- measured: floor -->" in text
+    assert text == measured.with_figures(page), f"{page.name}: run `python -m tests.docs.generate`"

@@ -19,7 +19,9 @@ from tests.docs.consoles import commands_of, difference, run
 from tests.docs.pages import ROOT, Block, blocks_of, name_of, pages
 from tidings.cli.main import COMMANDS, cli
 from tidings.index.base import INDEXES
+from tidings.log.files import open_events
 from tidings.log.wire import decode_event
+from tidings.model.errors import InputError
 from tidings.model.events import Globe
 from tidings.space.region_json import read_region
 
@@ -27,7 +29,7 @@ PAGES = {name_of(page): page for page in pages()}
 BY_EYE = {"", "text", "mermaid", "lark"}
 
 
-@pytest.fixture()
+@pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An empty folder with the examples where a copy of the repository has them."""
     shutil.copytree(ROOT / "docs" / "examples", tmp_path / "docs" / "examples")
@@ -92,18 +94,14 @@ def _execute(block: Block, where: str, names: dict[str, object]) -> None:
 
 
 def _write(block: Block, where: str, place: Path) -> None:
-    if block.language == "ndjson":
-        for number, line in enumerate(block.body.splitlines()):
-            if "broken" not in block.words:
-                assert decode_event(line.encode(), Globe()), f"{where}, line {number}"
-    else:
-        assert json.loads(block.body)["type"] == "FeatureCollection", where
-    for name in block.words:
-        if name == "broken":
-            continue
-        if (place / name).exists():
-            assert (place / name).read_text(encoding="utf-8") == block.body, f"{where} is not what {name} has"
-        (place / name).write_text(block.body, encoding="utf-8")
+    assert block.words, f"{where}: the block says no file"
+    path = place / block.words[0]
+    if path.exists():
+        assert path.read_text(encoding="utf-8") == block.body, f"{where} is not what {path.name} has"
+    path.write_text(block.body, encoding="utf-8")
+    with open_events(path) as entries:
+        bad = [entry for entry in entries if isinstance(entry.event, InputError)]
+    assert not bad, f"{where}: {bad}"
 
 
 def _read(block: Block, where: str) -> None:
@@ -124,10 +122,11 @@ def _parse(typed: str, where: str) -> None:
     elif words[0] == "tidings":
         context = click.Context(cli, info_name="tidings")
         command, rest = cli, words[1:]
-        while isinstance(command, click.Group):
+        while isinstance(command, click.Group) and rest != ["--help"]:
             _, command, rest = command.resolve_command(context, rest)
             assert command is not None, where
-        command.make_context(command.name or "", rest, parent=context)
+        if rest != ["--help"]:
+            command.make_context(command.name or "", rest, parent=context)
     else:
         assert words[0] in {"git", "cd", "source", ".", "python", "eval", "python3"}, f"{where}: {typed}"
         if words[:2] == ["python", "-m"] and words[2].startswith(("tests.", "tidings.")):

@@ -28,6 +28,10 @@ def report_usage(error: click.ClickException, as_json: bool) -> None:
         place = f"--{name}" if name else "the command line"
         _write_json(TidingsError(Problem("option-invalid", place, expected=error.format_message())))
         return
+    if error.format_message().startswith("Usage:"):
+        # A group without a command: what it says is its help.
+        sys.stderr.write(error.format_message() + "\n")
+        return
     paint = Paint(sys.stderr)
     lines = [f"{paint('error', 'bad')} {error.format_message()}"]
     context = getattr(error, "ctx", None)

@@ -1,5 +1,6 @@
 """What `doctor` looks at."""
 
+import inspect
 import os
 import platform
 import re
@@ -13,7 +14,9 @@ from msgspec import Struct
 
 import tidings
 from tidings import kernels
+from tidings.cli.options import KINDS, registry
 from tidings.lab.report import this_machine
+from tidings.matching.engine import Engine
 
 DISTRIBUTIONS: Final = ("numba", "llvmlite", "numpy", "pyarrow", "msgspec", "regex", "click", "rich")
 LITTLE_MEMORY: Final = 2 << 30
@@ -43,6 +46,7 @@ def examine() -> Examination:
         "tidings": [f"{tidings.__version__} in {Path(tidings.__file__).parent}"],
         "python": [f"{platform.python_implementation()} {platform.python_version()}, {sys.executable}"],
         "machine": [f"{machine.cpu}, {machine.cores} cores, {_memory() / 2**30:.1f} GiB", platform.platform()],
+        "methods": [_methods(kind) for kind in KINDS],
         "packages": [", ".join(versions[:4]), ", ".join(versions[4:])],
         "kernels": [str(directory), _state(directory), f"{n_compiled()} of {n_kernels()} compiled"],
     }
@@ -86,6 +90,13 @@ def _fixes(directory: Path) -> list[Fix]:
     if sys.getfilesystemencoding().lower() != "utf-8":
         fixes.append(Fix(f"File names are {sys.getfilesystemencoding()} here", "Set LANG=C.UTF-8."))
     return fixes
+
+
+def _methods(kind: str) -> str:
+    """The methods of a kind; first the one that is taken when none is named."""
+    default = inspect.signature(Engine).parameters[kind].default
+    others = sorted(set(registry(kind)) - {default})
+    return f"{kind}: {', '.join([f'{default} (default)', *others])}"
 
 
 def _state(directory: Path) -> str:

@@ -34,7 +34,12 @@ def methods(function: Function) -> Function:
     """Add an option for the method of each kind; absent ones stay absent, so that the engine's defaults hold."""
     for kind in reversed(KINDS):
         what = "The index" if kind == "within" else "The method"
-        option = click.option(f"--{kind}", metavar="NAME", shell_complete=complete, help=f"{what} of `{kind}`.")
+        option = click.option(
+            f"--{kind}",
+            metavar="NAME",
+            shell_complete=complete,
+            help=f"{what} of `{kind}`; `tidings doctor` lists them.",
+        )
         function = option(function)
     return function
 

@@ -5,6 +5,7 @@ from typing import Final
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from tidings.lab.report import Report, Row
 
@@ -28,14 +29,15 @@ def print_report(report: Report) -> None:
         table.add_column(name, justify="right")
     for row in report.rows:
         style = "dim" if row.role == "floor" else None
-        table.add_row(row.name, *(cell(row) for _, cell in _COLUMNS), style=style)
+        table.add_row(Text(row.name), *(cell(row) for _, cell in _COLUMNS), style=style)
     console.print(table)
     for row in report.rows:
         if row.inserts_per_s is not None and row.deletes_per_s is not None:
-            console.print(f"{row.name}: {row.inserts_per_s:,.0f} inserts/s, {row.deletes_per_s:,.0f} deletes/s")
+            told = f"{row.name}: {row.inserts_per_s:,.0f} inserts/s, {row.deletes_per_s:,.0f} deletes/s"
+            console.print(Text(told))
     ratios = Table(box=None, show_header=False, pad_edge=False)
     for name, value in report.ratios.items():
-        ratios.add_row(name.replace("[", r"\["), f"[bold]{value:,.2f}[/bold] x")
+        ratios.add_row(Text(name), Text(f"{value:,.2f} x", "bold"))
     console.print()
     console.print(ratios)
     machine, n_subscriptions = report.machine, report.rows[0].subscriptions

@@ -27,7 +27,7 @@ def _match(table, indexed, globe, messages, words, start, slots):  # type: ignor
             if (
                 indexed[slot]
                 and table.born[slot] < position < table.dead[slot]
-                and satisfies(table, slot, words)
+                and satisfies(table.term, np.int64(table.term_start[slot]), words)
                 and region_meets(
                     globe,
                     table.shape[slot],

@@ -25,16 +25,15 @@ def add_word(words, word):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def satisfies(table, slot, words):  # type: ignore[no-untyped-def]
-    """Whether a set of words satisfies one of the clauses of a `within` or `around`."""
-    place = np.int64(table.term_start[slot])
+def satisfies(term, place, words):  # type: ignore[no-untyped-def]
+    """Whether a set of words satisfies one of the clauses that stand in the terms from a place on."""
     while True:
-        header = np.int64(table.term[place])
+        header = np.int64(term[place])
         excluded_from = place + 1 + (header & 0xFFFF)
         end = excluded_from + ((header >> EXCLUDED_SHIFT) & 0x7FFF)
         good = True
         for i in range(place + 1, end):
-            if has_word(words, np.int64(table.term[i])) != (i < excluded_from):
+            if has_word(words, np.int64(term[i])) != (i < excluded_from):
                 good = False
                 break
         if good or header & MORE_CLAUSES == 0:

@@ -55,7 +55,9 @@ def _announce(globe, table, vocabulary, standing, window, message, words, found,
     add_words(words, vocabulary, window, message)
     for i in range(len(standing)):
         subscription = standing[i]
-        if satisfies(table, subscription, words) and _meets(globe, table, subscription, window, message):
+        if satisfies(table.term, np.int64(table.term_start[subscription]), words) and _meets(
+            globe, table, subscription, window, message
+        ):
             n = _emit(found, n, event, subscription, message, sign)
     words[:] = 0
     return n
@@ -86,7 +88,7 @@ def _replay(globe, block, table, vocabulary, changes, window, timeline, live, wo
                 if not live[message] or was[message] == _meets(globe, table, subscription, window, message):
                     continue
                 add_words(words, vocabulary, window, message)
-                if satisfies(table, subscription, words):
+                if satisfies(table.term, np.int64(table.term_start[subscription]), words):
                     n = _emit(found, n, event, subscription, message, -1 if was[message] else 1)
                 words[:] = 0
         elif op == b.REGISTER or op == b.REPLACE or op == b.REMOVE:
@@ -100,10 +102,14 @@ def _replay(globe, block, table, vocabulary, changes, window, timeline, live, wo
                     if not live[message]:
                         continue
                     add_words(words, vocabulary, window, message)
-                    before = ends != 0 and satisfies(table, ends, words) and _meets(globe, table, ends, window, message)
+                    before = (
+                        ends != 0
+                        and satisfies(table.term, np.int64(table.term_start[ends]), words)
+                        and _meets(globe, table, ends, window, message)
+                    )
                     after = (
                         begins != 0
-                        and satisfies(table, begins, words)
+                        and satisfies(table.term, np.int64(table.term_start[begins]), words)
                         and _meets(globe, table, begins, window, message)
                     )
                     words[:] = 0

@@ -32,7 +32,7 @@ MAX_TIME_MS: Final = 8_640_000_000_000_000
 """The largest time in either direction from 1970, in milliseconds."""
 MAX_WEIGHT: Final = 1e12
 """The largest weight of a word."""
-MAX_SUBSCRIPTIONS: Final = 2**31 - 2
+MAX_SUBSCRIPTIONS: Final = 2**29 - 2
 """Subscriptions in force in one shard."""
 MAX_VOCABULARY: Final = 2**31 - 2
 """Distinct words that the subscriptions of one shard use."""

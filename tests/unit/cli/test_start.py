@@ -56,14 +56,14 @@ main({arguments!r})"""
 def test_every_command_has_examples_and_begins_as_the_list_says(name):
     command = cli.get_command(click.Context(cli), name)
     assert command is not None
-    assert (command.help or "").split("\n\n")[0].replace("\n", " ").rstrip(".;") in COMMANDS[name] + (
-        command.help or ""
-    )
-    assert (command.help or "").startswith(COMMANDS[name].partition(".")[0])
-    told = CliRunner().invoke(cli, [name, "--help"]).output
-    assert "Examples:" in told or name == "bench"
-    for option in re.findall(r"--[a-z][a-z-]+", told.partition("Examples:")[2].replace("tidings", "")):
-        assert option in told.partition("Examples:")[0] or name in ("doctor", "bench"), option
+    assert (command.help or "").startswith(COMMANDS[name].partition(".")[0].partition(";")[0])
+    subcommands = [["within"]] if name == "bench" else [[]]
+    for more in subcommands:
+        told = CliRunner().invoke(cli, [name, *more, "--help"]).output
+        described, _, examples = told.partition("Examples:")
+        assert f"tidings {' '.join([name, *more])}" in examples
+        for option in re.findall(r"(?<= )--[a-z][a-z-]+", examples):
+            assert option in described, option
 
 
 def test_the_examples_of_the_help_name_real_commands():
@@ -72,6 +72,14 @@ def test_the_examples_of_the_help_name_real_commands():
     assert len(named) >= 4
     assert set(named) <= set(COMMANDS)
     assert package.__version__ in CliRunner().invoke(cli, ["--version"]).output
+
+
+@pytest.mark.parametrize("arguments", [[], ["bench"]])
+def test_without_a_command_the_help_is_told(tidings, arguments):
+    ran = tidings(*arguments)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr.startswith("Usage:")
+    assert "error" not in ran.stderr
 
 
 def test_a_command_that_is_nearly_right_is_named(tidings):

@@ -8,7 +8,7 @@ import pytest
 from tests.unit.cli.conftest import lines
 
 from tidings import kernels
-from tidings.cli.warming import GLOBE, PLANE, _events
+from tidings.cli.specimens import GLOBE, PLANE, all_kinds
 
 
 def compiled() -> dict[Path, int]:
@@ -35,7 +35,7 @@ def warm() -> dict[Path, int]:
 @pytest.mark.parametrize("configure", [GLOBE, PLANE], ids=["globe", "plane"])
 @pytest.mark.parametrize("method", ["pyramid", "brute"])
 def test_a_run_after_warming_writes_nothing_into_the_cache(warm, tidings, log, tmp_path, seed, configure, method):
-    events = [configure, *_events(random.Random(seed), wraps=configure is GLOBE)]
+    events = [configure, *all_kinds(random.Random(seed), wraps=configure is GLOBE)]
     (tmp_path / "all.ndjson").write_text(lines(events))
     for name in (log, "all.ndjson"):
         ran = tidings("run", name, "--out", "deltas.ndjson", "--within", method)

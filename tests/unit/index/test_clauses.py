@@ -37,10 +37,10 @@ def test_clauses_hold_when_one_does(clauses, said):
     for word in ids[ids > 0]:
         add_word(words, word)
     wanted = any(asked <= said and not no & said for asked, no in clauses)
-    assert satisfies(subscriptions.table, int(slot), words) == wanted
+    assert satisfies(subscriptions.table.term, int(subscriptions.table.term_start[slot]), words) == wanted
 
 
 def test_no_words_are_asked_for():
     subscriptions = Subscriptions()
     [slot] = subscriptions.apply(block_of([Register(Within("s", Everywhere()))])).began
-    assert satisfies(subscriptions.table, int(slot), word_set(8))
+    assert satisfies(subscriptions.table.term, int(subscriptions.table.term_start[slot]), word_set(8))

@@ -75,7 +75,7 @@ def test_what_goes_down_is_small_and_touches_at_most_two_children(x0, y0, x1, y1
     x0, x1 = sorted((x0, x1))
     y0, y1 = sorted((y0, y1))
     children = {(x >> 14, y >> 14) for x in (x0, x1) for y in (y0, y1)}
-    small = x1 - x0 <= 8192 and y1 - y0 <= 8192
+    small = x1 - x0 <= 16384 and y1 - y0 <= 16384
     assert goes_down(x0, y0, x1, y1) == (small and len(children) <= 2)
 
 

@@ -4,12 +4,14 @@ Each word that a subscription is filed under has a quadtree over the whole space
 once the list is long enough to pay for it, four children. An entry is two 64-bit words:
 
     0   the box, in 15-bit coordinates of the node's own cell: x0, y0, 32767 - x1, 32767 - y1, a lane of 16 bits each
-    1   the slot in the low 31 bits, bit 31 for "verify", and two tags: the low 16 bits of the ids of two more words
+    1   the slot in the low 29 bits, three flags, and two tags: the low 16 bits of the ids of two more words
 
 The lanes are chosen so that one subtraction compares all four sides at once: with the message's own box packed as
 x1, y1, 32767 - x0, 32767 - y0 and the top bit of every lane set, no lane borrows exactly when the boxes meet; and when
 no lane of the difference is 0 either, they meet in their interiors, so that the exact box need not be read. Because
-coordinates are fixed-point numbers made by a monotone map, both conclusions are exact.
+coordinates are fixed-point numbers made by a monotone map, both conclusions are exact. The flags say what an entry
+cannot answer by itself: its words (more than three, excluded ones, ids over 16 bits), its region (not a single box),
+and whether a message can find its subscription more than once.
 """
 
 from typing import Final, NamedTuple
@@ -25,8 +27,10 @@ MAX_LEVEL: Final = 17
 LANE: Final = 32767
 TOPS: Final = np.uint64(0x8000800080008000)
 LOWS: Final = np.uint64(0x7FFF7FFF7FFF7FFF)
-VERIFY: Final = 1 << 31
-SLOT_MASK: Final = VERIFY - 1
+SLOT_MASK: Final = (1 << 29) - 1
+VERIFY_WORDS: Final = 1 << 29
+VERIFY_REGION: Final = 1 << 30
+REPEATED: Final = 1 << 31
 ANY_WORD: Final = 0
 """The id under which subscriptions without a positive word are filed; every message looks there."""
 

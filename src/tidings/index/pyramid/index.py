@@ -11,7 +11,7 @@ from tidings.columns.standing import Subscriptions
 from tidings.index.base import Messages, Pairs
 from tidings.index.clauses import word_set
 from tidings.index.pyramid import arrays as a
-from tidings.index.pyramid.filing import file_slot, unfile_slot
+from tidings.index.pyramid.filing import file_slot, has_node_room, unfile_slot
 from tidings.index.pyramid.searching import search
 from tidings.index.pyramid.tuning import fade, patrol
 from tidings.model.events import Space
@@ -114,7 +114,9 @@ class Pyramid:
             self._words = word_set(len(self._arrays.root))
 
     def _grow(self) -> None:
+        """More room for what is short of it: nodes are few beside entries."""
         arrays = self._arrays
-        self._arrays = arrays._replace(
-            node=grown(arrays.node, len(arrays.node) + 1), entry=grown(arrays.entry, len(arrays.entry) + 1)
-        )
+        if not has_node_room(arrays):
+            self._arrays = arrays._replace(node=grown(arrays.node, len(arrays.node) + 1))
+        else:
+            self._arrays = arrays._replace(entry=grown(arrays.entry, len(arrays.entry) + 1))

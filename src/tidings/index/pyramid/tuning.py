@@ -13,9 +13,9 @@ import numpy as np
 from numba import njit
 
 from tidings.columns.block import EXCLUDED_SHIFT, MORE_CLAUSES, NEVER, WITHIN
-from tidings.columns.subscriptions import COUNT, USED
+from tidings.columns.subscriptions import USED
 from tidings.index.pyramid.arrays import CURSOR, MESSAGES, REFILED
-from tidings.index.pyramid.filing import file_slot, rarest, unfile_slot
+from tidings.index.pyramid.filing import file_slot, prior, rarest, unfile_slot
 
 HALF_LIFE: Final = 65_536
 TWICE: Final = 2.0
@@ -33,13 +33,12 @@ def fade(arrays):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _misfiled(arrays, table, references, slot):  # type: ignore[no-untyped-def]
-    clause = np.int64(table.term_start[slot])
-    subscriptions = max(np.float64(table.state[COUNT]), 1.0)
+def _misfiled(term, hits, references, per_reference, clause):  # type: ignore[no-untyped-def]
+    """Whether one of the clauses from a place on is filed under a word that is no longer its rarest."""
     while True:
-        header = np.int64(table.term[clause])
+        header = np.int64(term[clause])
         if header & 0xFFFF > 1:
-            _, lowest, first = rarest(arrays, table, references, subscriptions, clause)
+            _, lowest, first = rarest(term, hits, references, per_reference, clause)
             if first >= NOTABLE and first >= TWICE * lowest:
                 return True
         if header & MORE_CLAUSES == 0:
@@ -53,13 +52,14 @@ def patrol(arrays, table, references, boxes, stack, budget):  # type: ignore[no-
 
     The slot that could not be filed again for want of room, or 0; it is to be filed before anything else happens.
     """
-    used = table.state[USED]
+    kind, dead, term_start, term, hits = table.kind, table.dead, table.term_start, table.term, arrays.hits
+    used, per_reference = table.state[USED], prior(table)
     slot = arrays.counter[CURSOR]
     for _ in range(min(budget, used)):
         slot = slot + 1 if slot < used else np.int64(1)
-        if table.kind[slot] != WITHIN or table.dead[slot] != NEVER:
+        if kind[slot] != WITHIN or dead[slot] != NEVER:
             continue
-        if _misfiled(arrays, table, references, slot):
+        if _misfiled(term, hits, references, per_reference, np.int64(term_start[slot])):
             arrays.counter[REFILED] += 1
             unfile_slot(arrays, table, boxes, stack, slot)
             if not file_slot(arrays, table, references, boxes, stack, slot):
