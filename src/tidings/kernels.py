@@ -38,10 +38,11 @@ _PREFIX = "kernels-"
 
 
 def cache_directory() -> "Path":
-    """The directory that this process compiles into, made when it is not there."""
+    """The directory that this process compiles into, the one it began with: sources may change while it runs."""
     from pathlib import Path
 
-    prepare()
+    if not os.environ.get(VARIABLE):
+        prepare()
     return Path(os.environ[VARIABLE])
 
 

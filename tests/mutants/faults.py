@@ -27,15 +27,15 @@ FAULTS = (
     Fault(
         "an entry is taken to hold the message when both only touch the same fixed-point number",
         "index/pyramid/searching.py",
-        "elif (difference & LOWS) + LOWS & TOPS != TOPS and not region_meets(",
-        "elif difference == 0 and not region_meets(",
+        "if what & np.uint64(VERIFY_REGION) or (difference & LOWS) + LOWS & TOPS != TOPS:",
+        "if what & np.uint64(VERIFY_REGION) or difference == 0:",
         (INDEXES, "-k", "cuts or batch"),
     ),
     Fault(
         "tags of messages are believed although they are only sixteen bits of an id",
         "index/pyramid/searching.py",
-        "elif not (has_word(words, tag) and has_word(words, other)):",
-        "elif not (has_word(low_set, tag) and has_word(low_set, other)):",
+        "elif not (narrow or (has_word(words, tag) and has_word(words, other))):",
+        "elif not (narrow or (has_word(low_set, tag) and has_word(low_set, other))):",
         (INDEXES, "-k", "sixteen"),
     ),
     Fault(
@@ -62,8 +62,8 @@ FAULTS = (
     Fault(
         "a box that touches four children goes down, to two of them",
         "index/pyramid/filing.py",
-        "return (x0 ^ x1) >> 14 == 0 or (y0 ^ y1) >> 14 == 0",
-        "return True",
+        "narrow: bool = (x0 ^ x1) >> 14 == 0 or (y0 ^ y1) >> 14 == 0",
+        "narrow: bool = True",
         (INDEXES, "-k", "cuts or churn"),
     ),
     Fault(
@@ -118,15 +118,15 @@ FAULTS = (
     Fault(
         "a match is reported as often as it is found",
         "index/pyramid/searching.py",
-        "if repeated and found > first_found + 1:",
-        "if repeated and found > first_found + 100_000:",
+        "if repeated and found > first[message] + 1:",
+        "if repeated and found > first[message] + 100_000:",
         (INDEXES, "-k", "churn or long_expressions"),
     ),
     Fault(
         "an ended version matches to the end of its block",
         "index/pyramid/searching.py",
-        "table.born[slot] < position[message] < table.dead[slot]",
-        "table.born[slot] < position[message]",
+        "not born[slot] < position[message] < dead[slot]",
+        "not born[slot] < position[message]",
         (INDEXES, "-k", "versions"),
     ),
     Fault(

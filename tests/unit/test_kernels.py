@@ -62,6 +62,8 @@ def test_what_the_user_has_set_stays(monkeypatch, tmp_path):
 def test_a_child_does_not_take_an_outdated_directory_for_the_users_choice(monkeypatch):
     first = kernels.cache_directory()
     monkeypatch.setattr(kernels, "fingerprint", lambda: "changed")
+    assert kernels.cache_directory() == first, "a process keeps the directory that it began with"
+    kernels.prepare()
     assert kernels.cache_directory() == first.with_name("kernels-changed")
 
 

@@ -161,7 +161,8 @@ class Stage:
         explanation = self._evening.explanation
         if explanation is None:
             return None
-        text = Text(f"{self._evening.messages[explanation.message].text}\n", "bold", no_wrap=True, overflow="ellipsis")
+        text = Text(no_wrap=True, overflow="ellipsis")
+        text.append(f"{self._evening.messages[explanation.message].text}\n", "bold")
         text.append_text(Text.from_ansi("\n".join(lines_of(explanation, Paint(sys.stdout))[:EXPLAINED_ROWS])))
         return text
 

@@ -14,9 +14,10 @@ import numpy.typing as npt
 from numba import njit
 
 from tidings.columns import block as b
-from tidings.columns.block import Block
+from tidings.columns.block import Block, MessageColumns
 from tidings.columns.growing import grown, power_of_two
 from tidings.columns.pool import empty_head, pool_give, pool_take, room_for, rounded_total
+from tidings.dtypes import Integer
 from tidings.words.hash_kernels import hash_bytes
 
 NOW: Final = 0
@@ -129,16 +130,16 @@ def empty_window(messages: int | None, ms: int | None) -> MessageTable:
 
 
 @njit(nogil=True, cache=True)
-def weight_of(weighting, word_hash):  # type: ignore[no-untyped-def]
+def weight_of(weighting: Weighting, word_hash: np.uint64) -> float:
     """The weight of a word by the weights in force."""
     place = np.searchsorted(weighting.word_hash, word_hash)
-    if place < len(weighting.word_hash) and weighting.word_hash[place] == word_hash:
-        return weighting.weight[place]
-    return weighting.default[0]
+    known = place < len(weighting.word_hash) and weighting.word_hash[place] == word_hash
+    weight: float = weighting.weight[place] if known else weighting.default[0]
+    return weight
 
 
 @njit(nogil=True, cache=True)
-def _weigh(window, weighting, slot):  # type: ignore[no-untyped-def]
+def _weigh(window: MessageTable, weighting: Weighting, slot: Integer) -> None:
     """The words' counts times weights as a vector of length 1; sums run in code-point order."""
     start = window.word_start[slot]
     squares = 0.0
@@ -152,7 +153,7 @@ def _weigh(window, weighting, slot):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def weigh_anew(window, weighting):  # type: ignore[no-untyped-def]
+def weigh_anew(window: MessageTable, weighting: Weighting) -> None:
     """Weigh every message by a new version of the weights."""
     for slot in range(1, window.state[USED] + 1):
         if window.status[slot] != 0:
@@ -160,14 +161,14 @@ def weigh_anew(window, weighting):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _id_hash(window, slot):  # type: ignore[no-untyped-def]
+def _id_hash(window: MessageTable, slot: Integer) -> np.uint64:
     data = window.id_data.view(np.uint8)
     start = 8 * window.id_start[slot]
     return hash_bytes(data, start, start + np.int64(window.id_length[slot]))
 
 
 @njit(nogil=True, cache=True)
-def _place_of(window, data, start, stop):  # type: ignore[no-untyped-def]
+def _place_of(window: MessageTable, data: npt.NDArray[np.uint8], start: Integer, stop: Integer) -> Integer:
     """Where in the index of ids a live message with this id stands, or the empty place where it would."""
     mine = window.id_data.view(np.uint8)
     mask = len(window.slot_of) - 1
@@ -187,13 +188,13 @@ def _place_of(window, data, start, stop):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def find_live(window, data, start, stop):  # type: ignore[no-untyped-def]
+def find_live(window: MessageTable, data: npt.NDArray[np.uint8], start: Integer, stop: Integer) -> np.int64:
     """The slot of the live message with this id, or 0."""
     return np.int64(window.slot_of[_place_of(window, data, start, stop)])
 
 
 @njit(nogil=True, cache=True)
-def _leave(window, slot):  # type: ignore[no-untyped-def]
+def _leave(window: MessageTable, slot: Integer) -> None:
     """Take a slot out of the index of ids; what stands behind it moves up."""
     mask = len(window.slot_of) - 1
     hole = np.int64(_id_hash(window, slot) & np.uint64(mask))
@@ -213,7 +214,7 @@ def _leave(window, slot):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _enter(window, slot):  # type: ignore[no-untyped-def]
+def _enter(window: MessageTable, slot: Integer) -> None:
     mask = len(window.slot_of) - 1
     place = np.int64(_id_hash(window, slot) & np.uint64(mask))
     while window.slot_of[place] != 0:
@@ -222,14 +223,14 @@ def _enter(window, slot):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _reindex(window):  # type: ignore[no-untyped-def]
+def _reindex(window: MessageTable) -> None:
     for slot in range(1, window.state[USED] + 1):
         if window.status[slot] == ALIVE:
             _enter(window, slot)
 
 
 @njit(nogil=True, cache=True)
-def _push(window, time, number, slot):  # type: ignore[no-untyped-def]
+def _push(window: MessageTable, time: Integer, number: Integer, slot: Integer) -> None:
     """Note when a message dies."""
     place = window.state[DUE]
     window.state[DUE] += 1
@@ -240,7 +241,7 @@ def _push(window, time, number, slot):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _pop(window):  # type: ignore[no-untyped-def]
+def _pop(window: MessageTable) -> None:
     """Forget the earliest death."""
     window.state[DUE] -= 1
     n = window.state[DUE]
@@ -260,7 +261,7 @@ def _pop(window):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _tidy(window):  # type: ignore[no-untyped-def]
+def _tidy(window: MessageTable) -> None:
     """Drop the deaths of messages that died otherwise, so that the heap is no larger than the window."""
     n = window.state[DUE]
     window.state[DUE] = 0
@@ -271,7 +272,15 @@ def _tidy(window):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _bear(window, weighting, messages, row, position, number, death):  # type: ignore[no-untyped-def]
+def _bear(
+    window: MessageTable,
+    weighting: Weighting,
+    messages: MessageColumns,
+    row: Integer,
+    position: Integer,
+    number: Integer,
+    death: Integer,
+) -> Integer:
     """A message comes to life; the arrays have room for it."""
     slot = window.state[FREE_SLOT]
     if slot != 0:
@@ -304,7 +313,14 @@ def _bear(window, weighting, messages, row, position, number, death):  # type: i
 
 
 @njit(nogil=True, cache=True)
-def _replay(window, weighting, block, born, death_start, died):  # type: ignore[no-untyped-def]
+def _replay(
+    window: MessageTable,
+    weighting: Weighting,
+    block: Block,
+    born: npt.NDArray[np.int32],
+    death_start: npt.NDArray[np.int64],
+    died: npt.NDArray[np.int32],
+) -> int:
     """All comings and goings of a block, in order; how many died."""
     n_died = 0
     for event in range(len(block.op)):
@@ -350,7 +366,7 @@ def _replay(window, weighting, block, born, death_start, died):  # type: ignore[
 
 
 @njit(nogil=True, cache=True)
-def _bury(window, died):  # type: ignore[no-untyped-def]
+def _bury(window: MessageTable, died: npt.NDArray[np.int32]) -> None:
     """Give back what the dead of a block held."""
     for i in range(len(died)):
         slot = np.int64(died[i])
@@ -363,7 +379,7 @@ def _bury(window, died):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _refill_ring(window):  # type: ignore[no-untyped-def]
+def _refill_ring(window: MessageTable) -> None:
     for slot in range(1, window.state[USED] + 1):
         if window.status[slot] == ALIVE:
             window.ring[window.number[slot] & (len(window.ring) - 1)] = slot

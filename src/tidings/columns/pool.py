@@ -9,13 +9,14 @@ The kernels work on arrays of any number type. `pool_head` holds, per size class
 plus one, and in its last element the end of the used part.
 """
 
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
 from tidings.columns.growing import Scalar, grown
+from tidings.dtypes import Integer
 
 LARGEST_EXACT: Final = 64
 N_CLASSES: Final = LARGEST_EXACT + 33
@@ -28,7 +29,7 @@ def empty_head() -> npt.NDArray[np.int64]:
 
 
 @njit(nogil=True, cache=True)
-def rounded(size):  # type: ignore[no-untyped-def]
+def rounded(size: Integer) -> Integer:
     """The number of elements that a piece of this size occupies."""
     if size <= LARGEST_EXACT:
         return np.int64(size)
@@ -39,7 +40,7 @@ def rounded(size):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _class_of(size):  # type: ignore[no-untyped-def]
+def _class_of(size: Integer) -> Integer:
     if size <= LARGEST_EXACT:
         return size
     room = 2 * LARGEST_EXACT
@@ -51,7 +52,7 @@ def _class_of(size):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def pool_take(head, data, size):  # type: ignore[no-untyped-def]
+def pool_take(head: npt.NDArray[np.int64], data: npt.NDArray[Any], size: Integer) -> Integer:
     """The start of a piece of `size` elements (its content is undefined)."""
     if size == 0:
         return np.int64(0)
@@ -67,7 +68,7 @@ def pool_take(head, data, size):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def pool_give(head, data, start, size):  # type: ignore[no-untyped-def]
+def pool_give(head: npt.NDArray[np.int64], data: npt.NDArray[Any], start: Integer, size: Integer) -> None:
     """Give a piece back."""
     if size == 0:
         return
@@ -87,7 +88,7 @@ def room_for(head: npt.NDArray[np.int64], data: npt.NDArray[Scalar], elements: i
 
 
 @njit(nogil=True, cache=True)
-def rounded_total(offset, unit):  # type: ignore[no-untyped-def]
+def rounded_total(offset: npt.NDArray[np.int64], unit: int) -> Integer:
     """The elements that pieces of these lengths occupy, each of `unit` units of length."""
     total = 0
     for i in range(len(offset) - 1):

@@ -47,7 +47,14 @@ class Changes(NamedTuple):
 
 
 @njit(nogil=True, cache=True)
-def _apply(table, block, word_id, references, began, ended):  # type: ignore[no-untyped-def]
+def _apply(
+    table: SubscriptionTable,
+    block: Block,
+    word_id: npt.NDArray[np.uint32],
+    references: npt.NDArray[np.int64],
+    began: npt.NDArray[np.int32],
+    ended: npt.NDArray[np.int32],
+) -> tuple[int, int]:
     """Begin and end the versions of a block. An event that cannot be is named with its reason, and those before it
     are done.
     """
@@ -81,7 +88,7 @@ def _apply(table, block, word_id, references, began, ended):  # type: ignore[no-
 
 
 @njit(nogil=True, cache=True)
-def _words_of(table, slots):  # type: ignore[no-untyped-def]
+def _words_of(table: SubscriptionTable, slots: npt.NDArray[np.int32]) -> npt.NDArray[np.uint32]:
     """The ids of all words in the terms of slots, as often as they stand there."""
     total = 0
     for slot in slots:
@@ -107,7 +114,7 @@ def _words_of(table, slots):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _free(table, slots):  # type: ignore[no-untyped-def]
+def _free(table: SubscriptionTable, slots: npt.NDArray[np.int32]) -> None:
     for slot in slots:
         free_slot(table, slot)
 

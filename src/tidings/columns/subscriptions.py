@@ -20,6 +20,7 @@ from tidings.columns.block import SubscriptionColumns
 from tidings.columns.growing import grown, power_of_two
 from tidings.columns.pool import empty_head, pool_give, pool_take, room_for, rounded, rounded_total
 from tidings.columns.prefetching import prefetch
+from tidings.dtypes import Integer
 from tidings.space.shapes import BOX, EVERYWHERE
 from tidings.words.arenas import Arena
 from tidings.words.hash_kernels import hash_bytes
@@ -91,7 +92,7 @@ def empty_table() -> SubscriptionTable:
 
 
 @njit(nogil=True, cache=True)
-def _id_span(table, slot):  # type: ignore[no-untyped-def]
+def _id_span(table: SubscriptionTable, slot: Integer) -> tuple[npt.NDArray[np.uint8], Integer, Integer]:
     """The bytes in which the id of a slot stands, and its first and last place there."""
     record = table.id_record.reshape(table.id_record.size)
     first = 16 * slot
@@ -103,7 +104,9 @@ def _id_span(table, slot):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _same_id(table, slot, data, start, stop):  # type: ignore[no-untyped-def]
+def _same_id(
+    table: SubscriptionTable, slot: Integer, data: npt.NDArray[np.uint8], start: Integer, stop: Integer
+) -> bool:
     mine, first, last = _id_span(table, slot)
     if last - first != stop - start:
         return False
@@ -114,7 +117,7 @@ def _same_id(table, slot, data, start, stop):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def find_slot(table, data, start, stop):  # type: ignore[no-untyped-def]
+def find_slot(table: SubscriptionTable, data: npt.NDArray[np.uint8], start: Integer, stop: Integer) -> np.int64:
     """The slot of the version in force with this id, or 0."""
     mask = len(table.slot_of) - 1
     place = np.int64(hash_bytes(data, start, stop) & np.uint64(mask))
@@ -126,13 +129,13 @@ def find_slot(table, data, start, stop):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _hash_of_slot(table, slot):  # type: ignore[no-untyped-def]
+def _hash_of_slot(table: SubscriptionTable, slot: Integer) -> np.uint64:
     mine, first, last = _id_span(table, slot)
     return hash_bytes(mine, first, last)
 
 
 @njit(nogil=True, cache=True)
-def _enter(table, slot):  # type: ignore[no-untyped-def]
+def _enter(table: SubscriptionTable, slot: Integer) -> None:
     mask = len(table.slot_of) - 1
     place = np.int64(_hash_of_slot(table, slot) & np.uint64(mask))
     while table.slot_of[place] != 0:
@@ -141,7 +144,7 @@ def _enter(table, slot):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def leave(table, slot):  # type: ignore[no-untyped-def]
+def leave(table: SubscriptionTable, slot: Integer) -> None:
     """Take a slot out of the index of ids; what stands behind it moves up, so that there are no tombstones."""
     mask = len(table.slot_of) - 1
     place = np.int64(_hash_of_slot(table, slot) & np.uint64(mask))
@@ -161,14 +164,14 @@ def leave(table, slot):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _reindex(table):  # type: ignore[no-untyped-def]
+def _reindex(table: SubscriptionTable) -> None:
     for slot in range(1, table.state[USED] + 1):
         if table.kind[slot] != b.FREE and table.dead[slot] == b.NEVER:
             _enter(table, slot)
 
 
 @njit(nogil=True, cache=True)
-def geometry_size(table, slot):  # type: ignore[no-untyped-def]
+def geometry_size(table: SubscriptionTable, slot: Integer) -> Integer:
     """How many numbers the geometry of a slot has."""
     kind = table.kind[slot]
     if kind == b.WITHIN:
@@ -182,7 +185,7 @@ def geometry_size(table, slot):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def term_size(table, slot):  # type: ignore[no-untyped-def]
+def term_size(table: SubscriptionTable, slot: Integer) -> Integer:
     """How many numbers the terms of a slot have."""
     start = np.int64(table.term_start[slot])
     kind = table.kind[slot]
@@ -197,7 +200,7 @@ def term_size(table, slot):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def take_slot(table):  # type: ignore[no-untyped-def]
+def take_slot(table: SubscriptionTable) -> Integer:
     """A free slot; the arrays have room for it."""
     slot = table.state[FREE_SLOT]
     if slot != 0:
@@ -210,7 +213,15 @@ def take_slot(table):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def put(table, slot, position, columns, row, word_id, references):  # type: ignore[no-untyped-def]
+def put(
+    table: SubscriptionTable,
+    slot: Integer,
+    position: Integer,
+    columns: SubscriptionColumns,
+    row: int,
+    word_id: npt.NDArray[np.uint32],
+    references: npt.NDArray[np.int64],
+) -> None:
     """Write a subscription of a block into a slot and enter its id."""
     kind = columns.kind[row]
     table.kind[slot] = kind
@@ -260,7 +271,7 @@ def put(table, slot, position, columns, row, word_id, references):  # type: igno
 
 
 @njit(nogil=True, cache=True)
-def free_slot(table, slot):  # type: ignore[no-untyped-def]
+def free_slot(table: SubscriptionTable, slot: Integer) -> None:
     """Give back a slot whose version is dead and read no more; its id has left the index already."""
     pool_give(table.geometry_head, table.geometry, np.int64(table.geometry_start[slot]), geometry_size(table, slot))
     pool_give(table.term_head, table.term, np.int64(table.term_start[slot]), term_size(table, slot))
@@ -275,7 +286,9 @@ def free_slot(table, slot):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _ids_of(table, slots):  # type: ignore[no-untyped-def]
+def _ids_of(
+    table: SubscriptionTable, slots: npt.NDArray[np.signedinteger[Any]]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
     """Ids back to back, through a register of eight bytes: byte by byte would be as many stores, and those are what
     copying short strings costs.
     """
@@ -335,7 +348,7 @@ def ids_of(table: SubscriptionTable, slots: npt.NDArray[np.signedinteger[Any]]) 
 
 
 @njit(nogil=True, cache=True)
-def _pieces_of_long_ids(offset):  # type: ignore[no-untyped-def]
+def _pieces_of_long_ids(offset: npt.NDArray[np.int64]) -> Integer:
     """The elements of `id_data` that ids of these lengths can take."""
     total = 0
     for i in range(len(offset) - 1):

@@ -8,6 +8,7 @@ from numba import njit
 
 from tidings.columns.growing import grown
 from tidings.columns.standing import Subscriptions
+from tidings.columns.subscriptions import SubscriptionTable
 from tidings.index.base import Messages, Pairs
 from tidings.index.clauses import add_word, satisfies, word_set
 from tidings.model.events import Space
@@ -16,7 +17,15 @@ from tidings.space.geometry import region_meets
 
 
 @njit(nogil=True, cache=True)
-def _match(table, indexed, globe, messages, words, start, slots):  # type: ignore[no-untyped-def]
+def _match(
+    table: SubscriptionTable,
+    indexed: npt.NDArray[np.bool_],
+    globe: bool,
+    messages: Messages,
+    words: npt.NDArray[np.uint64],
+    start: npt.NDArray[np.int64],
+    slots: npt.NDArray[np.int32],
+) -> int:
     """Write down the matches as far as there is room, and count them all."""
     found = 0
     for message in range(len(messages.position)):

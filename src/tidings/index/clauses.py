@@ -5,6 +5,7 @@ import numpy.typing as npt
 from numba import njit
 
 from tidings.columns.block import EXCLUDED_SHIFT, MORE_CLAUSES
+from tidings.dtypes import Integer
 
 
 def word_set(n_words: int) -> npt.NDArray[np.uint64]:
@@ -13,19 +14,20 @@ def word_set(n_words: int) -> npt.NDArray[np.uint64]:
 
 
 @njit(nogil=True, cache=True)
-def has_word(words, word):  # type: ignore[no-untyped-def]
+def has_word(words: npt.NDArray[np.uint64], word: Integer) -> bool:
     """Whether a set has a word."""
-    return words[word >> 6] >> np.uint64(word & 63) & np.uint64(1) != 0
+    has: bool = words[word >> 6] >> np.uint64(word & 63) & np.uint64(1) != 0
+    return has
 
 
 @njit(nogil=True, cache=True)
-def add_word(words, word):  # type: ignore[no-untyped-def]
+def add_word(words: npt.NDArray[np.uint64], word: Integer) -> None:
     """Put a word into a set."""
     words[word >> 6] |= np.uint64(1) << np.uint64(word & 63)
 
 
 @njit(nogil=True, cache=True)
-def satisfies(term, place, words):  # type: ignore[no-untyped-def]
+def satisfies(term: npt.NDArray[np.uint32], place: Integer, words: npt.NDArray[np.uint64]) -> bool:
     """Whether a set of words satisfies one of the clauses that stand in the terms from a place on."""
     while True:
         header = np.int64(term[place])

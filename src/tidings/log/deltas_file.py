@@ -39,8 +39,10 @@ DELTA_SCHEMA: Final = pa.schema(
 MESSAGE_EVENT: Final = "message_event"
 """The key, or column, of the event that published the message."""
 
-_SUFFIXES: Final = (".ndjson", ".jsonl", ".arrow", ".feather", ".arrows", ".parquet")
-_LINES: Final = ("", ".ndjson", ".jsonl")
+_TABLES: Final = (".arrow", ".feather", ".arrows", ".parquet")
+"""Any other name is one of lines,"""
+_FOREIGN: Final = (".csv", ".tsv", ".xlsx", ".geojson", ".avro", ".orc")
+"""but for those that say another format."""
 _ESCAPED: Final = r'["\\\x00-\x1f]'
 
 
@@ -56,10 +58,9 @@ class DeltasFile:
         self, path: str | Path, *, message_events: MessageEvents | None = None, streaming: bool = False
     ) -> None:
         self._suffix, compression = ("", None) if str(path) == STANDARD else suffix_of(path)
-        if str(path) != STANDARD and self._suffix not in _SUFFIXES:
-            found = self._suffix or "no suffix"
-            raise FileError(Problem("file-format", str(path), found, f"one of {', '.join(_SUFFIXES)}"))
-        if compression is not None and self._suffix not in _LINES:
+        if self._suffix in _FOREIGN:
+            raise FileError(Problem("file-format", str(path), self._suffix, f"lines, or one of {', '.join(_TABLES)}"))
+        if compression is not None and self._suffix in _TABLES:
             hint = "a table is compressed inside"
             raise FileError(Problem("file-format", str(path), "a compressed table", "no second suffix", hint))
         self._path = path
@@ -73,7 +74,7 @@ class DeltasFile:
         with ExitStack() as stack:
             self._file: BinaryIO = stack.enter_context(whole_file(self._path, streaming=self._streaming))
             self._table: Any = None
-            if self._suffix not in _LINES:
+            if self._suffix in _TABLES:
                 self._table = stack.enter_context(self._table_writer())
             self._closing = stack.pop_all()
         return self

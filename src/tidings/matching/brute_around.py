@@ -15,7 +15,8 @@ from tidings.columns import block as b
 from tidings.columns.block import Block
 from tidings.columns.messages import MessageTable, Timeline, Weighting
 from tidings.columns.standing import Changes, Subscriptions
-from tidings.columns.subscriptions import OF_KIND
+from tidings.columns.subscriptions import OF_KIND, SubscriptionTable
+from tidings.dtypes import Integer
 from tidings.index.clauses import satisfies, word_set
 from tidings.matching.base import Found, empty_found, longer_found
 from tidings.matching.live import add_words, in_force, live_before, pass_event
@@ -23,10 +24,13 @@ from tidings.model.events import Configure
 from tidings.space.around import around_meets
 from tidings.space.extent import is_globe
 from tidings.space.shapes import DISC
+from tidings.words.vocabulary import VocabularyArrays
 
 
 @njit(nogil=True, cache=True)
-def _meets(globe, table, subscription, window, message):  # type: ignore[no-untyped-def]
+def _meets(
+    globe: bool, table: SubscriptionTable, subscription: Integer, window: MessageTable, message: Integer
+) -> bool:
     start = np.int64(table.geometry_start[subscription])
     return around_meets(
         globe,
@@ -43,14 +47,26 @@ def _meets(globe, table, subscription, window, message):  # type: ignore[no-unty
 
 
 @njit(nogil=True, cache=True)
-def _emit(found, n, event, subscription, message, sign):  # type: ignore[no-untyped-def]
+def _emit(found: Found, n: Integer, event: Integer, subscription: Integer, message: Integer, sign: Integer) -> Integer:
     found.event[n], found.subscription[n], found.message[n] = event, subscription, message
     found.sign[n], found.value[n] = sign, np.nan
     return n + 1
 
 
 @njit(nogil=True, cache=True)
-def _announce(globe, table, vocabulary, standing, window, message, words, found, n, event, sign):  # type: ignore[no-untyped-def]
+def _announce(
+    globe: bool,
+    table: SubscriptionTable,
+    vocabulary: VocabularyArrays,
+    standing: npt.NDArray[np.int64],
+    window: MessageTable,
+    message: Integer,
+    words: npt.NDArray[np.uint64],
+    found: Found,
+    n: Integer,
+    event: Integer,
+    sign: Integer,
+) -> Integer:
     """Tell every subscription that has or gets a message that it comes or goes."""
     add_words(words, vocabulary, window, message)
     for i in range(len(standing)):
@@ -64,7 +80,20 @@ def _announce(globe, table, vocabulary, standing, window, message, words, found,
 
 
 @njit(nogil=True, cache=True)
-def _replay(globe, block, table, vocabulary, changes, window, timeline, live, words, found, n, first):  # type: ignore[no-untyped-def]
+def _replay(
+    globe: bool,
+    block: Block,
+    table: SubscriptionTable,
+    vocabulary: VocabularyArrays,
+    changes: Changes,
+    window: MessageTable,
+    timeline: Timeline,
+    live: npt.NDArray[np.bool_],
+    words: npt.NDArray[np.uint64],
+    found: Found,
+    n: Integer,
+    first: int,
+) -> tuple[int, Integer]:
     """Replay from event `first` on as long as there is room; the event to go on with, and the rows so far."""
     standing = in_force(b.AROUND, block, table, changes, first)
     for event in range(first, len(block.op)):

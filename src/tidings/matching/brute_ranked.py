@@ -18,10 +18,11 @@ from tidings.columns.growing import grown
 from tidings.columns.messages import MessageTable, Timeline, Weighting
 from tidings.columns.pool import empty_head, pool_give, pool_take, room_for, rounded
 from tidings.columns.standing import Changes, Subscriptions
-from tidings.columns.subscriptions import OF_KIND
+from tidings.columns.subscriptions import OF_KIND, SubscriptionTable
+from tidings.dtypes import Integer
 from tidings.matching.base import Found, empty_found, longer_found
 from tidings.matching.live import in_force, live_before, pass_event
-from tidings.matching.scores import Measure, similar, unit_words
+from tidings.matching.scores import Measure, shares_word, similar, unit_words
 from tidings.model.events import Configure
 from tidings.model.limits import MAX_K
 from tidings.space.metrics import box_distance
@@ -49,7 +50,15 @@ def empty_kept() -> Kept:
 
 
 @njit(nogil=True, cache=True)
-def _rank(kind, measure, table, subscription, words, window, message):  # type: ignore[no-untyped-def]
+def _rank(
+    kind: int,
+    measure: Measure,
+    table: SubscriptionTable,
+    subscription: Integer,
+    words: tuple[npt.NDArray[np.uint64], npt.NDArray[np.float64]],
+    window: MessageTable,
+    message: Integer,
+) -> float:
     """The rank of a message for a subscription; NaN when they share no word, or when it is too old for `nearest`."""
     if kind == b.NEAREST and window.position[message] <= table.born[subscription]:
         return np.nan
@@ -64,21 +73,24 @@ def _rank(kind, measure, table, subscription, words, window, message):  # type: 
     if kind == b.NEAREST:
         return -distance
     near = max(0.0, 1.0 - distance / measure.max_distance)
-    alpha = table.geometry[start + 3]
+    alpha: float = table.geometry[start + 3]
     return alpha * near + (1.0 - alpha) * similarity
 
 
 @njit(nogil=True, cache=True)
-def _before(kind, window, rank, message, other_rank, other):  # type: ignore[no-untyped-def]
+def _before(kind: int, window: MessageTable, rank: float, message: Integer, other_rank: float, other: Integer) -> bool:
     """Whether a message stands before another one."""
     if rank != other_rank:
         return rank > other_rank
-    newer = window.position[message] > window.position[other]
+    position: Integer = window.position[message]
+    newer: bool = position > window.position[other]
     return newer if kind == b.BEST else not newer
 
 
 @njit(nogil=True, cache=True)
-def _keep(kind, kept, subscription, k, window, rank, message):  # type: ignore[no-untyped-def]
+def _keep(
+    kind: int, kept: Kept, subscription: Integer, k: Integer, window: MessageTable, rank: float, message: Integer
+) -> None:
     """Put a message where it belongs among the kept ones; the last of k leaves."""
     start, size = kept.start[subscription], np.int64(kept.size[subscription])
     if size == k:
@@ -94,25 +106,53 @@ def _keep(kind, kept, subscription, k, window, rank, message):  # type: ignore[n
 
 
 @njit(nogil=True, cache=True)
-def _find_again(kind, measure, kept, table, subscription, words, k, window, live):  # type: ignore[no-untyped-def]
+def _find_again(
+    kind: int,
+    measure: Measure,
+    kept: Kept,
+    table: SubscriptionTable,
+    subscription: Integer,
+    hashes: npt.NDArray[np.uint64],
+    words: tuple[npt.NDArray[np.uint64], npt.NDArray[np.float64]],
+    k: Integer,
+    window: MessageTable,
+    live: npt.NDArray[np.bool_],
+) -> None:
     """The k best of all live messages."""
     kept.size[subscription] = 0
+    term, start = table.term, np.int64(table.term_start[subscription])
+    word_hash, word_start, n_words = window.word_hash, window.word_start, window.n_words
     for message in range(1, len(live)):
-        if live[message]:
+        # Looked at here, since most messages end here and a call counts the references of all arrays of both tables.
+        first = word_start[message]
+        if live[message] and shares_word(term, start, hashes, word_hash, first, first + np.int64(n_words[message])):
             rank = _rank(kind, measure, table, subscription, words, window, message)
             if not np.isnan(rank):
                 _keep(kind, kept, subscription, k, window, rank, message)
 
 
 @njit(nogil=True, cache=True)
-def _tell(kind, found, n, event, subscription, message, sign, rank):  # type: ignore[no-untyped-def]
+def _tell(
+    kind: int, found: Found, n: Integer, event: Integer, subscription: Integer, message: Integer, sign: int, rank: float
+) -> Integer:
     found.event[n], found.subscription[n], found.message[n], found.sign[n] = event, subscription, message, sign
     found.value[n] = -rank if kind == b.NEAREST else rank
     return n + 1
 
 
 @njit(nogil=True, cache=True)
-def _tell_difference(kind, kept, subscription, old_subscription, was, was_rank, mark, found, n, event):  # type: ignore[no-untyped-def]
+def _tell_difference(
+    kind: int,
+    kept: Kept,
+    subscription: Integer,
+    old_subscription: Integer,
+    was: npt.NDArray[np.int32],
+    was_rank: npt.NDArray[np.float64],
+    mark: npt.NDArray[np.uint8],
+    found: Found,
+    n: Integer,
+    event: Integer,
+) -> Integer:
     """Say what left and what came between a set that was and the one that is kept now."""
     start, size = kept.start[subscription], np.int64(kept.size[subscription])
     for i in range(start, start + size):
@@ -130,20 +170,34 @@ def _tell_difference(kind, kept, subscription, old_subscription, was, was_rank, 
 
 
 @njit(nogil=True, cache=True)
-def _k_of(table, subscription):  # type: ignore[no-untyped-def]
+def _k_of(table: SubscriptionTable, subscription: Integer) -> Integer:
     return np.int64(table.geometry[np.int64(table.geometry_start[subscription]) + 2])
 
 
 @njit(nogil=True, cache=True)
-def _forget(kept, subscription, k):  # type: ignore[no-untyped-def]
+def _forget(kept: Kept, subscription: Integer, k: Integer) -> None:
     pool_give(kept.head, kept.message, kept.start[subscription], k)
     kept.size[subscription] = 0
 
 
 @njit(nogil=True, cache=True)
-def _replay(  # type: ignore[no-untyped-def]
-    kind, measure, block, table, hashes, changes, window, timeline, weighting, kept, live, mark, found, n, first
-):
+def _replay(
+    kind: int,
+    measure: Measure,
+    block: Block,
+    table: SubscriptionTable,
+    hashes: npt.NDArray[np.uint64],
+    changes: Changes,
+    window: MessageTable,
+    timeline: Timeline,
+    weighting: Weighting,
+    kept: Kept,
+    live: npt.NDArray[np.bool_],
+    mark: npt.NDArray[np.uint8],
+    found: Found,
+    n: Integer,
+    first: int,
+) -> tuple[int, Integer, Integer]:
     """Replay from event `first` on as long as there is room; the event to go on with, and the rows so far."""
     standing = in_force(kind, block, table, changes, first)
     for event in range(first, len(block.op)):
@@ -167,8 +221,13 @@ def _replay(  # type: ignore[no-untyped-def]
                 for j in range(start, start + size):
                     dead |= mark[kept.message[j]] == 1
                 again = op == b.REWEIGH and kind == b.BEST
-                if not dead and not born and not again:
-                    continue
+                if not dead and not again:
+                    if not born:
+                        continue
+                    begin, end = window.word_start[born], window.word_start[born] + np.int64(window.n_words[born])
+                    place = np.int64(table.term_start[subscription])
+                    if not shares_word(table.term, place, hashes, window.word_hash, begin, end):
+                        continue
                 words = unit_words(table, hashes, weighting, subscription)
                 if not dead and not again:
                     rank = _rank(kind, measure, table, subscription, words, window, born)
@@ -187,7 +246,7 @@ def _replay(  # type: ignore[no-untyped-def]
                 for message in deaths:
                     mark[message] = 0
                 if size == k or again:
-                    _find_again(kind, measure, kept, table, subscription, words, k, window, live)
+                    _find_again(kind, measure, kept, table, subscription, hashes, words, k, window, live)
                 else:
                     # All that qualify were kept, so nobody waits outside.
                     kept.size[subscription] = 0
@@ -219,7 +278,7 @@ def _replay(  # type: ignore[no-untyped-def]
             kept.size[begins] = 0
             if kind == b.BEST:
                 words = unit_words(table, hashes, weighting, begins)
-                _find_again(kind, measure, kept, table, begins, words, _k_of(table, begins), window, live)
+                _find_again(kind, measure, kept, table, begins, hashes, words, _k_of(table, begins), window, live)
         if op != b.REMOVE:
             n = _tell_difference(kind, kept, begins, ends, was, was_rank, mark, found, n, event)
         standing = in_force(kind, block, table, changes, event + 1)
@@ -227,7 +286,7 @@ def _replay(  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _room_of(kind, table, began):  # type: ignore[no-untyped-def]
+def _room_of(kind: int, table: SubscriptionTable, began: npt.NDArray[np.int32]) -> Integer:
     """The elements that the sets of the versions that begin can take."""
     room = 0
     for slot in began:

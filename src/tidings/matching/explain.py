@@ -13,7 +13,9 @@ from msgspec import Struct
 from numba import njit
 
 from tidings.columns import block as b
-from tidings.columns.messages import AGE, ALIVE, LIMIT, PUBLISHED, USED
+from tidings.columns.messages import AGE, ALIVE, LIMIT, PUBLISHED, USED, MessageTable, Weighting
+from tidings.columns.subscriptions import SubscriptionTable
+from tidings.dtypes import Integer
 from tidings.matching.filing import Cell, cells_of
 from tidings.matching.reach import Reach, reach_of
 from tidings.matching.scores import Measure, similar, unit_words
@@ -194,7 +196,14 @@ def _clauses(shard: Shard, slot: int, words: set[str]) -> tuple[bool, tuple[Clau
 
 
 @njit(nogil=True, cache=True)
-def _measures(globe, table, hashes, weighting, subscription, window):  # type: ignore[no-untyped-def]
+def _measures(
+    globe: bool,
+    table: SubscriptionTable,
+    hashes: npt.NDArray[np.uint64],
+    weighting: Weighting,
+    subscription: Integer,
+    window: MessageTable,
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """By slot of the window: how similar, and how far; NaN where a message does not qualify by its words."""
     words = unit_words(table, hashes, weighting, subscription)
     start = np.int64(table.geometry_start[subscription])

@@ -1,16 +1,20 @@
 """Who is live at one event of a block, while a matcher replays it."""
 
 import numpy as np
+import numpy.typing as npt
 from numba import njit
 
-from tidings.columns.block import MOVE
-from tidings.columns.messages import USED
+from tidings.columns.block import MOVE, Block
+from tidings.columns.messages import USED, MessageTable, Timeline
+from tidings.columns.standing import Changes
+from tidings.columns.subscriptions import SubscriptionTable
+from tidings.dtypes import Integer
 from tidings.index.clauses import add_word
-from tidings.words.vocabulary import find_word
+from tidings.words.vocabulary import VocabularyArrays, find_word
 
 
 @njit(nogil=True, cache=True)
-def live_before(window, timeline):  # type: ignore[no-untyped-def]
+def live_before(window: MessageTable, timeline: Timeline) -> npt.NDArray[np.bool_]:
     """By slot: whether the message was live before the block."""
     live = np.zeros(window.state[USED] + 1, np.bool_)
     for slot in range(1, len(live)):
@@ -21,7 +25,7 @@ def live_before(window, timeline):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def pass_event(live, timeline, event):  # type: ignore[no-untyped-def]
+def pass_event(live: npt.NDArray[np.bool_], timeline: Timeline, event: Integer) -> None:
     """Let the messages of one event come and go."""
     for i in range(timeline.death_start[event], timeline.death_start[event + 1]):
         live[timeline.died[i]] = False
@@ -30,7 +34,9 @@ def pass_event(live, timeline, event):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def in_force(kind, block, table, changes, events):  # type: ignore[no-untyped-def]
+def in_force(
+    kind: Integer, block: Block, table: SubscriptionTable, changes: Changes, events: Integer
+) -> npt.NDArray[np.int64]:
     """The versions of a kind that are in force after so many events of the block."""
     mark = table.kind == kind
     for event in range(events, len(block.op)):
@@ -42,7 +48,7 @@ def in_force(kind, block, table, changes, events):  # type: ignore[no-untyped-de
 
 
 @njit(nogil=True, cache=True)
-def add_words(words, vocabulary, window, slot):  # type: ignore[no-untyped-def]
+def add_words(words: npt.NDArray[np.uint64], vocabulary: VocabularyArrays, window: MessageTable, slot: Integer) -> None:
     """Put the words of a message into a set of word ids."""
     start = window.word_start[slot]
     for i in range(start, start + np.int64(window.n_words[slot])):

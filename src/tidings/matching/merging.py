@@ -16,6 +16,7 @@ from tidings.columns.deltas import DISTANCE, NO_VALUE, SCORE, Deltas
 from tidings.columns.messages import MessageTable
 from tidings.columns.standing import Changes
 from tidings.columns.subscriptions import SubscriptionTable, ids_of
+from tidings.dtypes import Integer
 from tidings.matching.base import Found
 from tidings.words.arenas import Arena
 
@@ -35,7 +36,14 @@ class Rows(NamedTuple):
 
 
 @njit(nogil=True, cache=True)
-def _compared(a, first_a, end_a, b_, first_b, end_b):  # type: ignore[no-untyped-def]
+def _compared(
+    a: npt.NDArray[np.uint8],
+    first_a: Integer,
+    end_a: Integer,
+    b_: npt.NDArray[np.uint8],
+    first_b: Integer,
+    end_b: Integer,
+) -> Integer:
     """Negative, 0 or positive as the first bytes stand before, with or behind the second."""
     for i in range(min(end_a - first_a, end_b - first_b)):
         difference = np.int64(a[first_a + i]) - np.int64(b_[first_b + i])
@@ -45,7 +53,7 @@ def _compared(a, first_a, end_a, b_, first_b, end_b):  # type: ignore[no-untyped
 
 
 @njit(nogil=True, cache=True)
-def _stands_before(ids, names, sign, i, j):  # type: ignore[no-untyped-def]
+def _stands_before(ids: Arena, names: Arena, sign: npt.NDArray[np.int8], i: Integer, j: Integer) -> bool:
     order = _compared(ids.data, ids.offset[i], ids.offset[i + 1], ids.data, ids.offset[j], ids.offset[j + 1])
     if order == 0:
         order = np.int64(sign[i]) - np.int64(sign[j])
@@ -53,11 +61,14 @@ def _stands_before(ids, names, sign, i, j):  # type: ignore[no-untyped-def]
         order = _compared(
             names.data, names.offset[i], names.offset[i + 1], names.data, names.offset[j], names.offset[j + 1]
         )
-    return order < 0
+    before: bool = order < 0
+    return before
 
 
 @njit(nogil=True, cache=True)
-def _sort_events(event, ids, names, sign):  # type: ignore[no-untyped-def]
+def _sort_events(
+    event: npt.NDArray[np.int64], ids: Arena, names: Arena, sign: npt.NDArray[np.int8]
+) -> npt.NDArray[np.int64]:
     """The order of rows that are in order of event; within an event by a merge sort from the bottom up."""
     n = len(event)
     order, other = np.arange(n), np.empty(n, np.int64)
@@ -85,7 +96,9 @@ def _sort_events(event, ids, names, sign):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _message_lengths(message, window, rows, offset):  # type: ignore[no-untyped-def]
+def _message_lengths(
+    message: npt.NDArray[np.int64], window: MessageTable, rows: Arena, offset: npt.NDArray[np.int64]
+) -> None:
     for i in range(len(message)):
         slot = message[i]
         length = rows.offset[-slot] - rows.offset[-1 - slot] if slot < 0 else np.int64(window.id_length[slot])
@@ -93,7 +106,13 @@ def _message_lengths(message, window, rows, offset):  # type: ignore[no-untyped-
 
 
 @njit(nogil=True, cache=True)
-def _copy_message_ids(message, window, rows, offset, data):  # type: ignore[no-untyped-def]
+def _copy_message_ids(
+    message: npt.NDArray[np.int64],
+    window: MessageTable,
+    rows: Arena,
+    offset: npt.NDArray[np.int64],
+    data: npt.NDArray[np.uint8],
+) -> None:
     mine = window.id_data.view(np.uint8)
     for i in range(len(message)):
         slot = message[i]
@@ -116,7 +135,9 @@ def _message_ids(message: npt.NDArray[np.int64], window: MessageTable, block: Bl
 
 
 @njit(nogil=True, cache=True)
-def _gather(arena, order, offset, data):  # type: ignore[no-untyped-def]
+def _gather(
+    arena: Arena, order: npt.NDArray[np.int64], offset: npt.NDArray[np.int64], data: npt.NDArray[np.uint8]
+) -> None:
     for i in range(len(order)):
         start = arena.offset[order[i]]
         for j in range(offset[i + 1] - offset[i]):

@@ -18,7 +18,7 @@ from tidings.space.around import around_meets, rectangle_bounds
 from tidings.space.extent import is_globe
 from tidings.space.geometry import region_meets
 from tidings.space.metrics import box_distance, distance
-from tidings.space.shapes import BOX, DISC, EVERYWHERE, PART_BOX, PART_CIRCLE
+from tidings.space.shapes import BOX, DISC, EVERYWHERE, PART_BOX, PART_CIRCLE, POLYGON_RINGS
 
 
 class Reach(Struct, frozen=True):
@@ -106,7 +106,7 @@ def _to_box(globe: bool, place: Bounds, bounds: Bounds) -> float:
 def _to_polygon(globe: bool, point: Point, data: npt.NDArray[np.float64]) -> float:
     """To the nearest edge, found as if a degree of longitude were as long everywhere as it is at the point."""
     stretch = max(np.cos(np.radians(point[1])), 1e-6) if globe else 1.0
-    nearest, at = np.inf, 4
+    nearest, at = np.inf, POLYGON_RINGS
     while at < len(data):
         n = int(data[at])
         ring = data[at + 1 : at + 1 + 2 * n].reshape(n, 2)

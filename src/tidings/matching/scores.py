@@ -4,9 +4,12 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from numba import njit
 
-from tidings.columns.messages import weight_of
+from tidings.columns.messages import MessageTable, Weighting, weight_of
+from tidings.columns.subscriptions import SubscriptionTable
+from tidings.dtypes import Integer
 from tidings.model.events import Configure
 from tidings.space.extent import extent_of, is_globe
 from tidings.space.metrics import HALF_CIRCUMFERENCE_M
@@ -30,7 +33,9 @@ class Measure(NamedTuple):
 
 
 @njit(nogil=True, cache=True)
-def unit_words(table, hashes, weighting, subscription):  # type: ignore[no-untyped-def]
+def unit_words(
+    table: SubscriptionTable, hashes: npt.NDArray[np.uint64], weighting: Weighting, subscription: Integer
+) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.float64]]:
     """The words of a `best` or `nearest` in code-point order: hashes, and weights as a vector of length 1."""
     start = np.int64(table.term_start[subscription])
     n = np.int64(table.term[start])
@@ -47,7 +52,27 @@ def unit_words(table, hashes, weighting, subscription):  # type: ignore[no-untyp
 
 
 @njit(nogil=True, cache=True)
-def similar(words, window, message):  # type: ignore[no-untyped-def]
+def shares_word(
+    term: npt.NDArray[np.uint32],
+    start: Integer,
+    hashes: npt.NDArray[np.uint64],
+    word_hash: npt.NDArray[np.uint64],
+    first: Integer,
+    end: Integer,
+) -> bool:
+    """Whether the counted words from a place of the terms on and a message's words have one in common."""
+    for i in range(start + 1, start + 1 + 2 * np.int64(term[start]), 2):
+        wanted = hashes[term[i]]
+        for j in range(first, end):
+            if word_hash[j] == wanted:
+                return True
+    return False
+
+
+@njit(nogil=True, cache=True)
+def similar(
+    words: tuple[npt.NDArray[np.uint64], npt.NDArray[np.float64]], window: MessageTable, message: Integer
+) -> tuple[bool, float]:
     """Whether a message shares a word with a subscription's unit words, and the sum over the shared ones."""
     hashes, unit = words
     start = window.word_start[message]

@@ -13,21 +13,21 @@ boxes as pairs of coordinates, without any rule about meridians or poles. None o
 """
 
 import math
-from typing import Any, Final, TypeAlias
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from tidings.dtypes import Integer
 from tidings.model.regions import AnyOf, Bounds, Box, Circle, Everywhere, Polygon, Region
 from tidings.space.boxes import boxes_meet
+from tidings.space.inner_boxes import fill_inner_box
 from tidings.space.metrics import DEGREES, EARTH_RADIUS_M, HALF_CIRCUMFERENCE_M, RADIANS, box_distance
-from tidings.space.polygons import polygon_meets
+from tidings.space.polygons import NO_BOX, polygon_meets
 from tidings.space.shapes import BOX, COMPOUND, EVERYWHERE, PART_BOX, PART_CIRCLE, PART_POLYGON
 
 FloatArray = npt.NDArray[np.float64]
-Integer: TypeAlias = Any
-"""An int or an integer of NumPy: kernels hand on what they read from arrays."""
 
 INDEX_BOXES: Final = 8
 """Rows that callers of `index_boxes` give at most by convention; a region of more parts is covered by coarser boxes."""
@@ -69,11 +69,14 @@ def _parts(region: Region, globe: bool, extent: Bounds) -> list[list[float]] | N
 def _polygon_part(polygon: Polygon) -> list[float]:
     xs = [x for ring in polygon.rings for x, _ in ring]
     ys = [y for ring in polygon.rings for _, y in ring]
-    data: list[float] = [min(xs), min(ys), max(xs), max(ys)]
+    data: list[float] = [min(xs), min(ys), max(xs), max(ys), *NO_BOX]
     for ring in polygon.rings:
         data.append(len(ring))
         for point in ring:
             data += point
+    numbers = np.array(data, np.float64)
+    fill_inner_box(numbers, 0, len(numbers))
+    data[4:8] = numbers[4:8].tolist()
     return [PART_POLYGON, len(data), *data]
 
 

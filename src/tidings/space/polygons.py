@@ -1,9 +1,14 @@
 """Polygons: even-odd over all rings, every edge (those of holes too) belongs to it, all decisions exact.
 
-A polygon is a flat stream of numbers: its bounds (4), then each ring as the number of its positions, the closing one
-included, and the positions x, y, x, y, ... Edges are straight in the given coordinates; what the antimeridian and the
-poles add to that is in `polygon_meets`.
+A polygon is a flat stream of numbers: its bounds (4), its inner box (4), then each ring as the number of its positions,
+the closing one included, and the positions x, y, x, y, ... Edges are straight in the given coordinates; what the
+antimeridian and the poles add to that is in `polygon_meets`.
+
+The inner box is one that lies inside the polygon, found by `inner_boxes`; its first two numbers are inf and the others
+-inf when there is none, and then it meets nothing. What meets it meets the polygon, and no edge has to be looked at.
 """
+
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -11,13 +16,20 @@ from numba import njit
 
 from tidings.space.boxes import flat_boxes_meet
 from tidings.space.orientation import orientation
+from tidings.space.shapes import POLYGON_RINGS
 
 FloatArray = npt.NDArray[np.float64]
 
+NO_BOX: Final = (np.inf, np.inf, -np.inf, -np.inf)
+"""The inner box of a polygon for which none was found."""
+
 
 @njit(nogil=True, cache=True)
-def _segment_meets_box(ax: float, ay: float, bx: float, by: float, x0: float, y0: float, x1: float, y1: float) -> bool:
-    """Separating axes: the two of the box, and the normal of the segment, whose extreme corners depend on its slope."""
+def segment_meets_box(ax: float, ay: float, bx: float, by: float, x0: float, y0: float, x1: float, y1: float) -> bool:
+    """Whether a segment shares a point with a box.
+
+    By separating axes: the two of the box, and the normal of the segment, whose extreme corners depend on its slope.
+    """
     if max(ax, bx) < x0 or min(ax, bx) > x1 or max(ay, by) < y0 or min(ay, by) > y1:
         return False
     if (x0 <= ax <= x1 and y0 <= ay <= y1) or (x0 <= bx <= x1 and y0 <= by <= y1):
@@ -35,7 +47,7 @@ def polygon_has_point(stream: FloatArray, start: int, end: int, x: float, y: flo
     if not (stream[start] <= x <= stream[start + 2] and stream[start + 1] <= y <= stream[start + 3]):
         return False
     inside = False
-    ring = start + 4
+    ring = start + POLYGON_RINGS
     while ring < end:
         last = ring + 1 + 2 * (int(stream[ring]) - 1)
         for at in range(ring + 1, last, 2):
@@ -67,15 +79,17 @@ def polygon_meets_flat_box(
     stream: FloatArray, start: int, end: int, x0: float, y0: float, x1: float, y1: float
 ) -> bool:
     """Whether the polygon shares a pair of coordinates with a box that does not wrap (x0 <= x1)."""
-    if x0 == x1 and y0 == y1:
-        return polygon_has_point(stream, start, end, x0, y0)
     if not flat_boxes_meet(stream[start], stream[start + 1], stream[start + 2], stream[start + 3], x0, y0, x1, y1):
         return False
-    ring = start + 4
+    if flat_boxes_meet(stream[start + 4], stream[start + 5], stream[start + 6], stream[start + 7], x0, y0, x1, y1):
+        return True
+    if x0 == x1 and y0 == y1:
+        return polygon_has_point(stream, start, end, x0, y0)
+    ring = start + POLYGON_RINGS
     while ring < end:
         last = ring + 1 + 2 * (int(stream[ring]) - 1)
         for at in range(ring + 1, last, 2):
-            if _segment_meets_box(stream[at], stream[at + 1], stream[at + 2], stream[at + 3], x0, y0, x1, y1):
+            if segment_meets_box(stream[at], stream[at + 1], stream[at + 2], stream[at + 3], x0, y0, x1, y1):
                 return True
         ring = last + 2
     # No edge enters the box, so all of it lies on one side.

@@ -18,4 +18,7 @@ PART_BOX: Final = 0
 PART_CIRCLE: Final = 1
 """A part of a compound: lon, lat, radius."""
 PART_POLYGON: Final = 2
-"""A part of a compound: its bounds, then each ring as the number of its positions and the positions."""
+"""A part of a compound: its bounds, its inner box, then each ring as the number of its positions and the positions."""
+
+POLYGON_RINGS: Final = 8
+"""Where the rings of a polygon begin in its numbers, behind the bounds and the inner box."""

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from tidings.dtypes import Integer
 from tidings.words.analyser import Analyser
 from tidings.words.arenas import Arena, read_only
 from tidings.words.counting import distinct_words
@@ -46,7 +47,7 @@ class BagOfWords(NamedTuple):
 
 
 @njit(nogil=True, cache=True)
-def _mark_ascii(offset, data, ascii_):  # type: ignore[no-untyped-def]
+def _mark_ascii(offset: npt.NDArray[np.int64], data: npt.NDArray[np.uint8], ascii_: npt.NDArray[np.bool_]) -> None:
     """Which rows are ASCII."""
     for row in range(len(ascii_)):
         every = np.uint8(0)
@@ -56,7 +57,16 @@ def _mark_ascii(offset, data, ascii_):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _is_stop_word(slot_hash, slot_id, stop_offset, stop_length, stop_data, data, start, end):  # type: ignore[no-untyped-def]
+def _is_stop_word(
+    slot_hash: npt.NDArray[np.uint64],
+    slot_id: npt.NDArray[np.uint32],
+    stop_offset: npt.NDArray[np.int64],
+    stop_length: npt.NDArray[np.int32],
+    stop_data: npt.NDArray[np.uint8],
+    data: npt.NDArray[np.uint8],
+    start: Integer,
+    end: Integer,
+) -> bool:
     word = find_word(slot_hash, slot_id, hash_bytes(data, start, end))
     if word == 0 or stop_length[word] != end - start:
         return False
@@ -89,7 +99,17 @@ _CLASSES = _classes()
 
 
 @njit(nogil=True, cache=True)
-def _ascii_words(data, start, end, n_stop_words, stop, out, out_offset, n, at):  # type: ignore[no-untyped-def]
+def _ascii_words(
+    data: npt.NDArray[np.uint8],
+    start: Integer,
+    end: Integer,
+    n_stop_words: int,
+    stop: tuple[npt.NDArray[Any], ...],
+    out: npt.NDArray[np.uint8],
+    out_offset: npt.NDArray[np.int64],
+    n: Integer,
+    at: Integer,
+) -> tuple[Integer, Integer]:
     """Write down the words of one ASCII text from word n and byte `at` on; both afterwards."""
     i = start
     while i < end:
@@ -98,7 +118,7 @@ def _ascii_words(data, start, end, n_stop_words, stop, out, out_offset, n, at): 
         before = 0
         while i < end:
             byte = data[i]
-            kind = _CLASSES[byte]
+            kind: Integer = _CLASSES[byte]
             if kind & (_LETTER | _DIGIT | _UNDERSCORE):
                 spoken |= kind != _UNDERSCORE
                 before = kind
@@ -122,7 +142,17 @@ def _ascii_words(data, start, end, n_stop_words, stop, out, out_offset, n, at): 
 
 
 @njit(nogil=True, cache=True)
-def _write_words(offset, data, ascii_, other, n_stop_words, stop, row_start, out_offset, out):  # type: ignore[no-untyped-def]
+def _write_words(
+    offset: npt.NDArray[np.int64],
+    data: npt.NDArray[np.uint8],
+    ascii_: npt.NDArray[np.bool_],
+    other: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.uint8]],
+    n_stop_words: int,
+    stop: tuple[npt.NDArray[Any], ...],
+    row_start: npt.NDArray[np.int64],
+    out_offset: npt.NDArray[np.int64],
+    out: npt.NDArray[np.uint8],
+) -> None:
     """Every row's words in order; those of rows that are not ASCII are in `other`, row after row."""
     other_start, other_offset, other_data = other
     n = 0

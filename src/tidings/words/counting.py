@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from tidings.dtypes import Integer
 from tidings.words.arenas import Arena, read_only
 
 _SHORT: Final = 16
@@ -14,7 +15,9 @@ _RUN_BITS: Final = np.uint64(_SHORT - 1)
 
 
 @njit(nogil=True, cache=True)
-def _compared(data, offset, key, a, b):  # type: ignore[no-untyped-def]
+def _compared(
+    data: npt.NDArray[np.uint8], offset: npt.NDArray[np.int64], key: npt.NDArray[np.uint64], a: Integer, b: Integer
+) -> Integer:
     """Negative, zero or positive as word a is before, the same as, or after word b; `key` is their first 8 bytes."""
     if key[a] != key[b]:
         return -1 if key[a] < key[b] else 1
@@ -27,7 +30,16 @@ def _compared(data, offset, key, a, b):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _sort_words(data, offset, key, order, spare, packed, first, n):  # type: ignore[no-untyped-def]
+def _sort_words(
+    data: npt.NDArray[np.uint8],
+    offset: npt.NDArray[np.int64],
+    key: npt.NDArray[np.uint64],
+    order: npt.NDArray[np.int64],
+    spare: npt.NDArray[np.int64],
+    packed: npt.NDArray[np.uint64],
+    first: Integer,
+    n: Integer,
+) -> None:
     """Fill `order[:n]` with the numbers of words from `first` to `first + n`, sorted.
 
     A run is placed by counting for each word the smaller ones, which has no branch to mispredict (measured: twice as
@@ -66,7 +78,16 @@ def _sort_words(data, offset, key, order, spare, packed, first, n):  # type: ign
 
 
 @njit(nogil=True, cache=True)
-def _count_words(row_start, offset, data, once, out_start, out_count, out_offset, out):  # type: ignore[no-untyped-def]
+def _count_words(
+    row_start: npt.NDArray[np.int64],
+    offset: npt.NDArray[np.int64],
+    data: npt.NDArray[np.uint8],
+    once: bool,
+    out_start: npt.NDArray[np.int64],
+    out_count: npt.NDArray[np.uint32],
+    out_offset: npt.NDArray[np.int64],
+    out: npt.NDArray[np.uint8],
+) -> tuple[int, int]:
     """Each row's distinct words in order with their counts; the number of entries and of bytes."""
     longest = 0
     for row in range(len(row_start) - 1):

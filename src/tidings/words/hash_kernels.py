@@ -4,6 +4,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from tidings.dtypes import Integer
 from tidings.words import hashing
 from tidings.words.arenas import read_only
 
@@ -17,7 +18,7 @@ _27, _29, _30, _31, _32 = np.uint64(27), np.uint64(29), np.uint64(30), np.uint64
 
 
 @njit(nogil=True, cache=True)
-def hash_bytes(data, start, end):  # type: ignore[no-untyped-def]
+def hash_bytes(data: npt.NDArray[np.uint8], start: Integer, end: Integer) -> np.uint64:
     """The hash of the word `data[start:end]`."""
     state = np.uint64(end - start + 1) * _MULTIPLIER
     i = start
@@ -38,7 +39,7 @@ def hash_bytes(data, start, end):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _hash_strings(offset, data, out):  # type: ignore[no-untyped-def]
+def _hash_strings(offset: npt.NDArray[np.int64], data: npt.NDArray[np.uint8], out: npt.NDArray[np.uint64]) -> None:
     for i in range(len(out)):
         out[i] = hash_bytes(data, offset[i], offset[i + 1])
 

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from tidings.dtypes import Integer
 from tidings.model.errors import InputError, LimitError, Problem, shortened
 from tidings.model.limits import MAX_VOCABULARY
 from tidings.words.arenas import read_only
@@ -66,7 +67,7 @@ def _empty() -> VocabularyArrays:
 
 
 @njit(nogil=True, cache=True)
-def _slot_of(slot_hash, hash_):  # type: ignore[no-untyped-def]
+def _slot_of(slot_hash: npt.NDArray[np.uint64], hash_: np.uint64) -> np.int64:
     """The slot that holds this hash, or the empty one where it would go."""
     mask = len(slot_hash) - 1
     slot = np.int64(hash_ & np.uint64(mask))
@@ -76,19 +77,26 @@ def _slot_of(slot_hash, hash_):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def find_word(slot_hash, slot_id, hash_):  # type: ignore[no-untyped-def]
+def find_word(slot_hash: npt.NDArray[np.uint64], slot_id: npt.NDArray[np.uint32], hash_: np.uint64) -> Integer:
     """The id of the word with this hash, 0 when no subscription uses it; for other kernels to call."""
     return slot_id[_slot_of(slot_hash, hash_)]
 
 
 @njit(nogil=True, cache=True)
-def _find(slot_hash, slot_id, hashes, ids):  # type: ignore[no-untyped-def]
+def _find(
+    slot_hash: npt.NDArray[np.uint64],
+    slot_id: npt.NDArray[np.uint32],
+    hashes: npt.NDArray[np.uint64],
+    ids: npt.NDArray[np.uint32],
+) -> None:
     for i in range(len(hashes)):
         ids[i] = find_word(slot_hash, slot_id, hashes[i])
 
 
 @njit(nogil=True, cache=True)
-def _same_bytes(a, start_a, b, start_b, length):  # type: ignore[no-untyped-def]
+def _same_bytes(
+    a: npt.NDArray[np.uint8], start_a: Integer, b: npt.NDArray[np.uint8], start_b: Integer, length: Integer
+) -> bool:
     for i in range(length):  # noqa: SIM110
         if a[start_a + i] != b[start_b + i]:
             return False
@@ -96,7 +104,15 @@ def _same_bytes(a, start_a, b, start_b, length):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _acquire(v, limit, first, hashes, offset, data, ids):  # type: ignore[no-untyped-def]
+def _acquire(
+    v: VocabularyArrays,
+    limit: int,
+    first: int,
+    hashes: npt.NDArray[np.uint64],
+    offset: npt.NDArray[np.int64],
+    data: npt.NDArray[np.uint8],
+    ids: npt.NDArray[np.uint32],
+) -> tuple[int, int]:
     """Acquire words from number `first` on; the number where it stopped, and why."""
     for i in range(first, len(hashes)):
         slot = _slot_of(v.slot_hash, hashes[i])
@@ -138,7 +154,7 @@ def _acquire(v, limit, first, hashes, offset, data, ids):  # type: ignore[no-unt
 
 
 @njit(nogil=True, cache=True)
-def _release(v, ids):  # type: ignore[no-untyped-def]
+def _release(v: VocabularyArrays, ids: npt.NDArray[np.uint32]) -> None:
     """Give words back, the last first, so that a release undoes an acquire down to the order of the free ids."""
     mask = len(v.slot_hash) - 1
     for i in range(len(ids) - 1, -1, -1):
@@ -167,7 +183,7 @@ def _release(v, ids):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _releasable(references, ids):  # type: ignore[no-untyped-def]
+def _releasable(references: npt.NDArray[np.int64], ids: npt.NDArray[np.uint32]) -> bool:
     """Whether each id is in use at least as often as it occurs here."""
     checked = 0
     while checked < len(ids) and ids[checked] < len(references):
@@ -183,7 +199,7 @@ def _releasable(references, ids):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _rehashed(v, slot_hash, slot_id):  # type: ignore[no-untyped-def]
+def _rehashed(v: VocabularyArrays, slot_hash: npt.NDArray[np.uint64], slot_id: npt.NDArray[np.uint32]) -> None:
     """Enter all words into an empty table."""
     for word in range(1, v.counts[_N_IDS]):
         if v.references[word] > 0:
@@ -193,7 +209,7 @@ def _rehashed(v, slot_hash, slot_id):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _copied_words(v, data):  # type: ignore[no-untyped-def]
+def _copied_words(v: VocabularyArrays, data: npt.NDArray[np.uint8]) -> Integer:
     """Copy the words in use without gaps; the end of the copy."""
     end = 0
     for word in range(1, v.counts[_N_IDS]):

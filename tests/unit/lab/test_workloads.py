@@ -109,10 +109,12 @@ def test_polygons_are_valid_and_boxes_have_sides(seed):
     for row in polygons[:50]:
         stream_ = columns.geometry[columns.geometry_start[row] : columns.geometry_start[row + 1]]
         assert stream_[0] == len(stream_)
-        ring = stream_[8:].reshape(-1, 2)
+        ring = stream_[12:].reshape(-1, 2)
         assert len(ring) == VERTICES + 1
         assert (stream_[3:7] == [*ring.min(axis=0), *ring.max(axis=0)]).all()
         assert polygon_problem((tuple(map(tuple, ring.tolist())),)) is None
+        assert (stream_[3:5] < stream_[7:9]).all()
+        assert (stream_[7:9] < stream_[9:11]).all()
     assert 0.4 < (place[:, 2] > place[:, 0]).mean() < 0.6
 
 

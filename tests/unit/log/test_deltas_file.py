@@ -165,10 +165,18 @@ def test_standard_output(seed, capsysbinary, streaming):
     assert capsysbinary.readouterr().out == (b"" if streaming else dumped(deltas))
 
 
-@pytest.mark.parametrize("name", ["d.csv", "d", "d.parquet.gz"])
+@pytest.mark.parametrize("name", ["d.csv", "d.geojson", "d.parquet.gz"])
 def test_other_formats_are_refused(tmp_path, name):
     with pytest.raises(FileError, match="file-format"):
         DeltasFile(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["d", "d.out", "d.json"])
+def test_any_other_name_is_one_of_lines(tmp_path, seed, name):
+    deltas = some_deltas(seed)
+    with DeltasFile(tmp_path / name) as file:
+        file.write(deltas)
+    assert (tmp_path / name).read_bytes() == dumped(deltas)
 
 
 @given(some=st.lists(rows, max_size=4))

@@ -21,6 +21,7 @@ import numpy.typing as npt
 from numba import njit
 
 from tidings.columns.pool import empty_head
+from tidings.dtypes import Integer
 
 MAX_LEVEL: Final = 17
 """A node of level 17 with its 15 bits uses up the 32 bits of a coordinate."""
@@ -88,7 +89,7 @@ def empty_pyramid(bounds: tuple[float, float, float, float], globe: bool) -> Pyr
 
 
 @njit(nogil=True, cache=True)
-def fixed(value, low, scale):  # type: ignore[no-untyped-def]
+def fixed(value: float, low: float, scale: float) -> np.int64:
     """A coordinate as a 32-bit fixed-point number; monotone, and clamped at the edges of the space."""
     scaled = (value - low) * scale
     if scaled <= 0.0:
@@ -99,13 +100,13 @@ def fixed(value, low, scale):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def local(value, origin, level):  # type: ignore[no-untyped-def]
+def local(value: Integer, origin: Integer, level: Integer) -> Integer:
     """A fixed-point coordinate in the 15 bits of a cell, clamped to it."""
     inside = (value - origin) >> (17 - level)
     return min(max(inside, np.int64(0)), np.int64(LANE))
 
 
 @njit(nogil=True, cache=True)
-def packed(a, b, c, d):  # type: ignore[no-untyped-def]
+def packed(a: Integer, b: Integer, c: Integer, d: Integer) -> np.uint64:
     """Four 15-bit numbers as lanes."""
     return np.uint64(a) | np.uint64(b) << np.uint64(16) | np.uint64(c) << np.uint64(32) | np.uint64(d) << np.uint64(48)

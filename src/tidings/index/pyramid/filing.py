@@ -9,11 +9,13 @@ at the moment when a list is full, so that the cost is O(1) amortised whatever t
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 from numba import njit
 
 from tidings.columns.block import EXCLUDED_SHIFT, MORE_CLAUSES
 from tidings.columns.pool import pool_give, pool_take
-from tidings.columns.subscriptions import COUNT
+from tidings.columns.subscriptions import COUNT, SubscriptionTable
+from tidings.dtypes import Integer
 from tidings.index.pyramid.arrays import (
     ANY_WORD,
     CAPACITY,
@@ -28,6 +30,7 @@ from tidings.index.pyramid.arrays import (
     START,
     VERIFY_REGION,
     VERIFY_WORDS,
+    PyramidArrays,
     fixed,
     local,
     packed,
@@ -44,7 +47,7 @@ PRIOR_MESSAGES: Final = 1000.0
 
 
 @njit(nogil=True, cache=True)
-def new_node(arrays):  # type: ignore[no-untyped-def]
+def new_node(arrays: PyramidArrays) -> Integer:
     """A node without entries."""
     node = pool_take(arrays.node_head, arrays.node, NODE_SIZE)
     arrays.node[node : node + NODE_SIZE] = 0
@@ -52,20 +55,21 @@ def new_node(arrays):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def has_node_room(arrays):  # type: ignore[no-untyped-def]
+def has_node_room(arrays: PyramidArrays) -> bool:
     """Whether a node and four children of another can be taken."""
-    return arrays.node_head[-1] + 5 * NODE_SIZE <= len(arrays.node)
+    has: bool = arrays.node_head[-1] + 5 * NODE_SIZE <= len(arrays.node)
+    return has
 
 
 @njit(nogil=True, cache=True)
-def _has_room(arrays, entries):  # type: ignore[no-untyped-def]
+def _has_room(arrays: PyramidArrays, entries: Integer) -> bool:
     """Whether a node's children and lists of so many entries in all can be taken, however they come to be."""
     # Growing one by one to m entries takes pieces of less than 7 m entries altogether, of two words each.
     return arrays.entry_head[-1] + 14 * entries <= len(arrays.entry) and has_node_room(arrays)
 
 
 @njit(nogil=True, cache=True)
-def _next_capacity(capacity):  # type: ignore[no-untyped-def]
+def _next_capacity(capacity: Integer) -> Integer:
     if capacity < 4:
         return capacity + 1
     if capacity < 8:
@@ -76,7 +80,7 @@ def _next_capacity(capacity):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def append(arrays, node, box, what):  # type: ignore[no-untyped-def]
+def append(arrays: PyramidArrays, node: Integer, box: np.uint64, what: np.uint64) -> None:
     """Put an entry at the end of a node's list."""
     length, capacity = np.int64(arrays.node[node + LENGTH]), np.int64(arrays.node[node + CAPACITY])
     start = np.int64(arrays.node[node + START])
@@ -95,7 +99,7 @@ def append(arrays, node, box, what):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def remove_at(arrays, node, i):  # type: ignore[no-untyped-def]
+def remove_at(arrays: PyramidArrays, node: Integer, i: Integer) -> None:
     """Take entry i out of a node's list; the last one takes its place."""
     start, last = np.int64(arrays.node[node + START]), np.int64(arrays.node[node + LENGTH]) - 1
     arrays.entry[start + 2 * i] = arrays.entry[start + 2 * last]
@@ -108,15 +112,18 @@ def remove_at(arrays, node, i):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def goes_down(x0, y0, x1, y1):  # type: ignore[no-untyped-def]
+def goes_down(x0: Integer, y0: Integer, x1: Integer, y1: Integer) -> bool:
     """Whether a box in a cell's own coordinates is filed below the cell, when it has children."""
     if x1 - x0 > GOES_DOWN or y1 - y0 > GOES_DOWN:
         return False
-    return (x0 ^ x1) >> 14 == 0 or (y0 ^ y1) >> 14 == 0
+    narrow: bool = (x0 ^ x1) >> 14 == 0 or (y0 ^ y1) >> 14 == 0
+    return narrow
 
 
 @njit(nogil=True, cache=True)
-def _split(arrays, table, node, level, origin_x, origin_y):  # type: ignore[no-untyped-def]
+def _split(
+    arrays: PyramidArrays, table: SubscriptionTable, node: Integer, level: Integer, origin_x: Integer, origin_y: Integer
+) -> None:
     """Give a node children and send down what goes down, unless that is less than half of it."""
     start, length = np.int64(arrays.node[node + START]), np.int64(arrays.node[node + LENGTH])
     going = 0
@@ -155,14 +162,16 @@ def _split(arrays, table, node, level, origin_x, origin_y):  # type: ignore[no-u
 
 
 @njit(nogil=True, cache=True)
-def _unpacked(box):  # type: ignore[no-untyped-def]
+def _unpacked(box: np.uint64) -> tuple[Integer, Integer, Integer, Integer]:
     x0, y0 = np.int64(box & np.uint64(LANE)), np.int64(box >> np.uint64(16) & np.uint64(LANE))
     x1, y1 = np.int64(box >> np.uint64(32) & np.uint64(LANE)), np.int64(box >> np.uint64(48) & np.uint64(LANE))
     return x0, y0, LANE - x1, LANE - y1
 
 
 @njit(nogil=True, cache=True)
-def _fixed_box(arrays, table, slot):  # type: ignore[no-untyped-def]
+def _fixed_box(
+    arrays: PyramidArrays, table: SubscriptionTable, slot: Integer
+) -> tuple[np.int64, np.int64, np.int64, np.int64]:
     start = np.int64(table.geometry_start[slot])
     frame = arrays.frame
     return (
@@ -174,7 +183,17 @@ def _fixed_box(arrays, table, slot):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _file(arrays, table, stack, word, bx0, by0, bx1, by1, what):  # type: ignore[no-untyped-def]
+def _file(
+    arrays: PyramidArrays,
+    table: SubscriptionTable,
+    stack: npt.NDArray[np.int64],
+    word: Integer,
+    bx0: Integer,
+    by0: Integer,
+    bx1: Integer,
+    by1: Integer,
+    what: np.uint64,
+) -> bool:
     """File one box of a subscription under a word. False, with some of it done, when the arrays lack room."""
     if not _has_room(arrays, 1):
         return False
@@ -221,7 +240,16 @@ def _file(arrays, table, stack, word, bx0, by0, bx1, by1, what):  # type: ignore
 
 
 @njit(nogil=True, cache=True)
-def _unfile(arrays, stack, word, bx0, by0, bx1, by1, slot):  # type: ignore[no-untyped-def]
+def _unfile(
+    arrays: PyramidArrays,
+    stack: npt.NDArray[np.int64],
+    word: Integer,
+    bx0: Integer,
+    by0: Integer,
+    bx1: Integer,
+    by1: Integer,
+    slot: Integer,
+) -> None:
     """Take every entry of a slot out of the nodes of a word that a box touches, and prune what gets empty."""
     root = np.int64(arrays.root[word])
     if root == 0:
@@ -260,7 +288,7 @@ def _unfile(arrays, stack, word, bx0, by0, bx1, by1, slot):  # type: ignore[no-u
 
 
 @njit(nogil=True, cache=True)
-def _prune(arrays, node):  # type: ignore[no-untyped-def]
+def _prune(arrays: PyramidArrays, node: Integer) -> None:
     quad = np.int64(arrays.node[node + CHILDREN])
     if quad == 0:
         return
@@ -272,7 +300,13 @@ def _prune(arrays, node):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def rarest(term, hits, references, per_reference, clause):  # type: ignore[no-untyped-def]
+def rarest(
+    term: npt.NDArray[np.uint32],
+    hits: npt.NDArray[np.uint32],
+    references: npt.NDArray[np.int64],
+    per_reference: float,
+    clause: Integer,
+) -> tuple[Integer, float, float]:
     """Where the rarest positive word of a clause stands in the terms, and its rarity and that of the first one.
 
     How often a message is expected to have a word is how often one had it, with a prior from the subscriptions.
@@ -287,13 +321,19 @@ def rarest(term, hits, references, per_reference, clause):  # type: ignore[no-un
 
 
 @njit(nogil=True, cache=True)
-def prior(table):  # type: ignore[no-untyped-def]
+def prior(table: SubscriptionTable) -> float:
     """How many messages with a word one subscription with it stands for."""
     return PRIOR_MESSAGES / max(np.float64(table.state[COUNT]), 1.0)
 
 
 @njit(nogil=True, cache=True)
-def unfile_slot(arrays, table, boxes, stack, slot):  # type: ignore[no-untyped-def]
+def unfile_slot(
+    arrays: PyramidArrays,
+    table: SubscriptionTable,
+    boxes: npt.NDArray[np.float64],
+    stack: npt.NDArray[np.int64],
+    slot: Integer,
+) -> None:
     """Take all entries of a subscription out."""
     start = np.int64(table.geometry_start[slot])
     n_boxes = index_boxes(arrays.frame[4] != 0.0, table.shape[slot], table.geometry, start, boxes)
@@ -319,7 +359,14 @@ def unfile_slot(arrays, table, boxes, stack, slot):  # type: ignore[no-untyped-d
 
 
 @njit(nogil=True, cache=True)
-def file_slot(arrays, table, references, boxes, stack, slot):  # type: ignore[no-untyped-def]
+def file_slot(
+    arrays: PyramidArrays,
+    table: SubscriptionTable,
+    references: npt.NDArray[np.int64],
+    boxes: npt.NDArray[np.float64],
+    stack: npt.NDArray[np.int64],
+    slot: Integer,
+) -> bool:
     """File a subscription under the rarest word of each clause, which becomes the clause's first word.
 
     False when the arrays lack room: then nothing of it is filed, and it can be tried again with larger ones.

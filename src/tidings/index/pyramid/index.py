@@ -8,6 +8,7 @@ from numba import njit
 
 from tidings.columns.growing import grown
 from tidings.columns.standing import Subscriptions
+from tidings.columns.subscriptions import SubscriptionTable
 from tidings.index.base import Messages, Pairs
 from tidings.index.clauses import word_set
 from tidings.index.pyramid import arrays as a
@@ -23,7 +24,15 @@ MESSAGES_PER_PATROLLED: Final = 2
 
 
 @njit(nogil=True, cache=True)
-def _insert(arrays, table, references, boxes, stack, slots, first):  # type: ignore[no-untyped-def]
+def _insert(
+    arrays: a.PyramidArrays,
+    table: SubscriptionTable,
+    references: npt.NDArray[np.int64],
+    boxes: npt.NDArray[np.float64],
+    stack: npt.NDArray[np.int64],
+    slots: npt.NDArray[np.int32],
+    first: int,
+) -> int:
     """File slots from number `first` on; the number of the first one for which there was no room."""
     for i in range(first, len(slots)):
         if not file_slot(arrays, table, references, boxes, stack, np.int64(slots[i])):
@@ -32,13 +41,19 @@ def _insert(arrays, table, references, boxes, stack, slots, first):  # type: ign
 
 
 @njit(nogil=True, cache=True)
-def _delete(arrays, table, boxes, stack, slots):  # type: ignore[no-untyped-def]
+def _delete(
+    arrays: a.PyramidArrays,
+    table: SubscriptionTable,
+    boxes: npt.NDArray[np.float64],
+    stack: npt.NDArray[np.int64],
+    slots: npt.NDArray[np.int32],
+) -> None:
     for slot in slots:
         unfile_slot(arrays, table, boxes, stack, np.int64(slot))
 
 
 class Pyramid:
-    """A quadtree per word; the modules beside this one say how."""
+    """A quadtree for each word, in which a subscription is filed under the rarest word of each of its clauses."""
 
     def __init__(self, space: Space) -> None:
         self._arrays = a.empty_pyramid(extent_of(space), is_globe(space))

@@ -7,9 +7,13 @@ than once (several clauses, several boxes, a message over several cells) is repo
 """
 
 import numpy as np
+import numpy.typing as npt
 from numba import njit
 
 from tidings.columns.prefetching import prefetch
+from tidings.columns.subscriptions import SubscriptionTable
+from tidings.dtypes import Integer
+from tidings.index.base import Messages
 from tidings.index.clauses import add_word, has_word, satisfies
 from tidings.index.pyramid.arrays import (
     ANY_WORD,
@@ -29,6 +33,7 @@ from tidings.index.pyramid.arrays import (
     VERIFIED,
     VERIFY_REGION,
     VERIFY_WORDS,
+    PyramidArrays,
     fixed,
     local,
     packed,
@@ -37,7 +42,7 @@ from tidings.space.geometry import PLACE_BOXES, place_boxes, region_meets
 
 
 @njit(nogil=True, cache=True)
-def _unique(slots, first, last):  # type: ignore[no-untyped-def]
+def _unique(slots: npt.NDArray[np.int32], first: Integer, last: Integer) -> Integer:
     """Sort the slots of one message and drop what stands there twice; the new end."""
     part = np.sort(slots[first:last])
     n = first
@@ -49,7 +54,7 @@ def _unique(slots, first, last):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _spread(value):  # type: ignore[no-untyped-def]
+def _spread(value: Integer) -> Integer:
     """The eight bits of a number with a gap between each two."""
     value = (value | value << 4) & 0x0F0F
     value = (value | value << 2) & 0x3333
@@ -57,7 +62,7 @@ def _spread(value):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def visiting_order(place):  # type: ignore[no-untyped-def]
+def visiting_order(place: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
     """The messages of a batch along a space-filling curve, so that one finds in the cache what the last one read.
 
     At a million subscriptions this saves a sixth of the time; the curve is laid over the batch's own extent.
@@ -88,7 +93,14 @@ def visiting_order(place):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def search(arrays, table, messages, versions, low_set, words):  # type: ignore[no-untyped-def]
+def search(
+    arrays: PyramidArrays,
+    table: SubscriptionTable,
+    messages: Messages,
+    versions: bool,
+    low_set: npt.NDArray[np.uint64],
+    words: npt.NDArray[np.uint64],
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
     """The matches of each message: offsets and slots.
 
     `versions` says whether the table holds subscriptions that are not in force at all of these positions. The two bit
@@ -227,7 +239,9 @@ def search(arrays, table, messages, versions, low_set, words):  # type: ignore[n
 
 
 @njit(nogil=True, cache=True)
-def _in_order(slots, first, last):  # type: ignore[no-untyped-def]
+def _in_order(
+    slots: npt.NDArray[np.int32], first: npt.NDArray[np.int64], last: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
     """The slots of each message in CSR form, in the order of the messages instead of that of the visits."""
     n = len(first)
     offset = np.zeros(n + 1, np.int64)

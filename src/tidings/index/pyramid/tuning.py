@@ -10,11 +10,13 @@ subscriptions are and loses its empty cells.
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 from numba import njit
 
 from tidings.columns.block import EXCLUDED_SHIFT, MORE_CLAUSES, NEVER, WITHIN
-from tidings.columns.subscriptions import USED
-from tidings.index.pyramid.arrays import CURSOR, MESSAGES, REFILED
+from tidings.columns.subscriptions import USED, SubscriptionTable
+from tidings.dtypes import Integer
+from tidings.index.pyramid.arrays import CURSOR, MESSAGES, REFILED, PyramidArrays
 from tidings.index.pyramid.filing import file_slot, prior, rarest, unfile_slot
 
 HALF_LIFE: Final = 65_536
@@ -24,7 +26,7 @@ NOTABLE: Final = 64.0
 
 
 @njit(nogil=True, cache=True)
-def fade(arrays):  # type: ignore[no-untyped-def]
+def fade(arrays: PyramidArrays) -> None:
     """Halve the counts of messages once enough have come."""
     if arrays.counter[MESSAGES] >= HALF_LIFE:
         arrays.counter[MESSAGES] >>= 1
@@ -33,7 +35,13 @@ def fade(arrays):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _misfiled(term, hits, references, per_reference, clause):  # type: ignore[no-untyped-def]
+def _misfiled(
+    term: npt.NDArray[np.uint32],
+    hits: npt.NDArray[np.uint32],
+    references: npt.NDArray[np.int64],
+    per_reference: float,
+    clause: Integer,
+) -> bool:
     """Whether one of the clauses from a place on is filed under a word that is no longer its rarest."""
     while True:
         header = np.int64(term[clause])
@@ -47,7 +55,14 @@ def _misfiled(term, hits, references, per_reference, clause):  # type: ignore[no
 
 
 @njit(nogil=True, cache=True)
-def patrol(arrays, table, references, boxes, stack, budget):  # type: ignore[no-untyped-def]
+def patrol(
+    arrays: PyramidArrays,
+    table: SubscriptionTable,
+    references: npt.NDArray[np.int64],
+    boxes: npt.NDArray[np.float64],
+    stack: npt.NDArray[np.int64],
+    budget: int,
+) -> Integer:
     """Look at the next `budget` slots and refile what is filed under a common word.
 
     The slot that could not be filed again for want of room, or 0; it is to be filed before anything else happens.
