@@ -143,7 +143,7 @@ def search(
             hits[word] += np.uint32(1)
         mx0, my0, mx1, my1 = places[message, 0], places[message, 1], places[message, 2], places[message, 3]
         n_boxes = place_boxes(globe, mx0, my0, mx1, my1, boxes)
-        repeated = n_boxes > 1
+        repeated, unsure = n_boxes > 1, np.int64(0)
         first[message] = found
         for which in range(n_boxes):
             x0, y0 = fixed(boxes[which, 0], frame[0], frame[2]), fixed(boxes[which, 1], frame[1], frame[3])
@@ -188,15 +188,15 @@ def search(
                         elif not (narrow or (has_word(words, tag) and has_word(words, other))):
                             # The tags are whole ids; those of the message in the set they were found in may not be.
                             continue
-                        # A box that is met in the interior of coarser coordinates is met.
-                        if what & np.uint64(VERIFY_REGION) or (difference & LOWS) + LOWS & TOPS != TOPS:
-                            verified += 1
-                            if not region_meets(
-                                globe, shape[slot], geometry, np.int64(geometry_start[slot]), mx0, my0, mx1, my1
-                            ):
-                                continue
                         if versions and not born[slot] < position[message] < dead[slot]:
                             continue
+                        # A box that is met in the interior of coarser coordinates is met.
+                        if what & np.uint64(VERIFY_REGION) or (difference & LOWS) + LOWS & TOPS != TOPS:
+                            at_geometry = np.int64(geometry_start[slot])
+                            prefetch(geometry, at_geometry)
+                            prefetch(geometry, at_geometry + 8)
+                            unsure += 1
+                            slot = -slot
                         if found == len(slots):
                             longer = np.empty(2 * found, np.int32)
                             longer[:found] = slots
@@ -220,6 +220,20 @@ def search(
                     depth -= 1
                     at_node, level = stack[depth, 0], stack[depth, 1]
                     origin_x, origin_y = stack[depth, 2], stack[depth, 3]
+        verified += unsure
+        if unsure:
+            certain = first[message]
+            for i in range(first[message], found):
+                slot = np.int64(slots[i])
+                if slot < 0:
+                    slot = -slot
+                    if not region_meets(
+                        globe, shape[slot], geometry, np.int64(geometry_start[slot]), mx0, my0, mx1, my1
+                    ):
+                        continue
+                slots[certain] = slot
+                certain += 1
+            found = certain
         if repeated and found > first[message] + 1:
             found = _unique(slots, first[message], found)
         last[message] = found
