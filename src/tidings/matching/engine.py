@@ -33,10 +33,7 @@ class _About(Struct, frozen=True):
 class Engine:
     """Matches events as they come, in this process.
 
-    >>> from tidings.matching.engine import Engine
-    >>> from tidings.model.events import Publish
-    >>> from tidings.model.regions import Box
-    >>> from tidings.model.subscriptions import Within
+    >>> from tidings import Box, Engine, Publish, Within
     >>> engine = Engine()
     >>> engine.register(Within("s1", Box((11.0, 48.0, 12.0, 48.5)), when="flood AND (bridge OR road)"))
     []
