@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from tidings.model.regions import Bounds
 from tidings.space.inner_boxes import fill_inner_boxes
+from tidings.space.polygons import cut_corners
 from tidings.space.shapes import BOX, COMPOUND, PART_POLYGON
 
 Float64s = npt.NDArray[np.float64]
@@ -17,8 +18,8 @@ MOST_SIDE: Final = 0.04
 """Sides are drawn evenly between these shares of the extent."""
 VERTICES: Final = 50
 
-_HEAD: Final = 12
-"""Before the positions: size of the stream, type and size of the part, bounds, inner box, number of positions."""
+_HEAD: Final = 16
+"""Before the positions: size of the stream, type and size of the part, bounds, inner box, cut corners, their number."""
 _POLYGON: Final = _HEAD + 2 * (VERTICES + 1)
 
 
@@ -57,7 +58,8 @@ def _polygons_in(bounds: Float64s, rng: np.random.Generator) -> Float64s:
     rows = np.empty((n, _POLYGON))
     rows[:, 0], rows[:, 1], rows[:, 2] = _POLYGON, PART_POLYGON, _POLYGON - 3
     rows[:, 3], rows[:, 4], rows[:, 5], rows[:, 6] = x.min(axis=1), y.min(axis=1), x.max(axis=1), y.max(axis=1)
-    rows[:, 11] = VERTICES + 1
+    rows[:, 11:15] = cut_corners(x, y)
+    rows[:, 15] = VERTICES + 1
     rows[:, _HEAD:-2:2], rows[:, _HEAD + 1 : -2 : 2] = x, y
     rows[:, -2], rows[:, -1] = x[:, 0], y[:, 0]
     fill_inner_boxes(rows, 3)

@@ -24,7 +24,7 @@ from tidings.model.regions import AnyOf, Bounds, Box, Circle, Everywhere, Polygo
 from tidings.space.boxes import boxes_meet
 from tidings.space.inner_boxes import fill_inner_box
 from tidings.space.metrics import DEGREES, EARTH_RADIUS_M, HALF_CIRCUMFERENCE_M, RADIANS, box_distance
-from tidings.space.polygons import NO_BOX, polygon_meets
+from tidings.space.polygons import NO_BOX, cut_corners, polygon_meets
 from tidings.space.shapes import BOX, COMPOUND, EVERYWHERE, PART_BOX, PART_CIRCLE, PART_POLYGON
 
 FloatArray = npt.NDArray[np.float64]
@@ -70,6 +70,7 @@ def _polygon_part(polygon: Polygon) -> list[float]:
     xs = [x for ring in polygon.rings for x, _ in ring]
     ys = [y for ring in polygon.rings for _, y in ring]
     data: list[float] = [min(xs), min(ys), max(xs), max(ys), *NO_BOX]
+    data += cut_corners(np.array(xs, np.float64), np.array(ys, np.float64)).tolist()
     for ring in polygon.rings:
         data.append(len(ring))
         for point in ring:

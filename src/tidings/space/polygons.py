@@ -1,11 +1,17 @@
 """Polygons: even-odd over all rings, every edge (those of holes too) belongs to it, all decisions exact.
 
-A polygon is a flat stream of numbers: its bounds (4), its inner box (4), then each ring as the number of its positions,
-the closing one included, and the positions x, y, x, y, ... Edges are straight in the given coordinates; what the
-antimeridian and the poles add to that is in `polygon_meets`.
+A polygon is a flat stream of numbers: its bounds (4), its inner box (4), its cut corners (4), then each ring as the
+number of its positions, the closing one included, and the positions x, y, x, y, ... Edges are straight in the given
+coordinates; what the antimeridian and the poles add to that is in `polygon_meets`.
 
 The inner box is one that lies inside the polygon, found by `inner_boxes`; its first two numbers are inf and the others
 -inf when there is none, and then it meets nothing. What meets it meets the polygon, and no edge has to be looked at.
+
+The cut corners are bounds along the diagonals: the least x + y, the least x - y, the greatest x + y and the greatest
+x - y of all positions, each as floating point rounds it. A point beyond one of them is outside, and again no edge has
+to be looked at. No slack is needed for that: a point of the polygon lies between its positions, so its x + y as a real
+number is at most the greatest of theirs, and rounding keeps order. Sums too large for floating point are infinite,
+which keeps it as well.
 """
 
 from typing import Final
@@ -22,6 +28,15 @@ FloatArray = npt.NDArray[np.float64]
 
 NO_BOX: Final = (np.inf, np.inf, -np.inf, -np.inf)
 """The inner box of a polygon for which none was found."""
+NO_CORNERS: Final = (-np.inf, -np.inf, np.inf, np.inf)
+"""Cut corners that cut nothing."""
+
+
+def cut_corners(x: FloatArray, y: FloatArray) -> FloatArray:
+    """The cut corners of the positions along the last axis, as the last axis of the answer."""
+    with np.errstate(over="ignore"):
+        up, down = x + y, x - y
+    return np.stack([up.min(axis=-1), down.min(axis=-1), up.max(axis=-1), down.max(axis=-1)], axis=-1)
 
 
 @njit(nogil=True, cache=True)
@@ -45,6 +60,10 @@ def segment_meets_box(ax: float, ay: float, bx: float, by: float, x0: float, y0:
 def polygon_has_point(stream: FloatArray, start: int, end: int, x: float, y: float) -> bool:
     """Whether a point lies in the polygon at start..end of the stream, or on one of its edges."""
     if not (stream[start] <= x <= stream[start + 2] and stream[start + 1] <= y <= stream[start + 3]):
+        return False
+    # Each is one sum rounded once, as in `cut_corners`, whose claim rests on that.
+    up, down = x + y, x - y
+    if not (stream[start + 8] <= up <= stream[start + 10] and stream[start + 9] <= down <= stream[start + 11]):
         return False
     inside = False
     ring = start + POLYGON_RINGS

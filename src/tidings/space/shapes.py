@@ -18,7 +18,7 @@ PART_BOX: Final = 0
 PART_CIRCLE: Final = 1
 """A part of a compound: lon, lat, radius."""
 PART_POLYGON: Final = 2
-"""A part of a compound: its bounds, its inner box, then each ring as the number of its positions and the positions."""
+"""A part of a compound: bounds, inner box and cut corners, then each ring as the number of its positions and these."""
 
-POLYGON_RINGS: Final = 8
-"""Where the rings of a polygon begin in its numbers, behind the bounds and the inner box."""
+POLYGON_RINGS: Final = 12
+"""Where the rings of a polygon begin in its numbers, behind the bounds, the inner box and the cut corners."""

@@ -16,7 +16,7 @@ from numba import njit
 from tidings.model.limits import MAX_POLYGON_VERTICES
 from tidings.model.regions import Ring
 from tidings.space.orientation import orientation
-from tidings.space.polygons import NO_BOX, polygon_has_point
+from tidings.space.polygons import NO_BOX, NO_CORNERS, polygon_has_point
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -211,7 +211,7 @@ def polygon_problem(rings: Sequence[Ring]) -> str | None:
                 verb = "runs along" if how == _OVERLAP else "crosses"
                 return f"{_name(number)} {verb} {_name(other)}: edge {j} of it meets edge {i}"
     outer = arrays[0]
-    stream = np.concatenate((outer.min(axis=0), outer.max(axis=0), NO_BOX, [len(outer)], outer.ravel()))
+    stream = np.concatenate((outer.min(axis=0), outer.max(axis=0), NO_BOX, NO_CORNERS, [len(outer)], outer.ravel()))
     for number in range(1, len(arrays)):
         if not _is_inside(arrays[number], outer, stream):
             return f"{_name(number)} lies outside the outer ring"

@@ -13,6 +13,7 @@ from tidings.lab.loading import loaded
 from tidings.lab.outlines import VERTICES
 from tidings.lab.workloads import WithinWorkload, generate
 from tidings.model.errors import InputError
+from tidings.space.polygons import cut_corners
 from tidings.space.shapes import BOX, COMPOUND
 from tidings.space.validity import polygon_problem
 
@@ -109,8 +110,9 @@ def test_polygons_are_valid_and_boxes_have_sides(seed):
     for row in polygons[:50]:
         stream_ = columns.geometry[columns.geometry_start[row] : columns.geometry_start[row + 1]]
         assert stream_[0] == len(stream_)
-        ring = stream_[12:].reshape(-1, 2)
+        ring = stream_[16:].reshape(-1, 2)
         assert len(ring) == VERTICES + 1
+        assert stream_[11:15].tolist() == cut_corners(ring[:, 0], ring[:, 1]).tolist()
         assert (stream_[3:7] == [*ring.min(axis=0), *ring.max(axis=0)]).all()
         assert polygon_problem((tuple(map(tuple, ring.tolist())),)) is None
         assert (stream_[3:5] < stream_[7:9]).all()
