@@ -8,7 +8,7 @@ METAMORPHIC = "tests/property/test_metamorphic.py"
 LIFE = "tests/property/test_life.py"
 PYRAMID = "tests/unit/index/test_pyramid.py"
 SUBSCRIPTIONS = "tests/unit/columns/test_subscriptions.py"
-MESSAGES = "tests/unit/columns/test_messages.py"
+WINDOW = "tests/unit/columns/test_window.py"
 
 
 class Fault(NamedTuple):
@@ -152,24 +152,24 @@ FAULTS = (
     ),
     Fault(
         "the count window holds one more",
-        "columns/messages.py",
+        "columns/window.py",
         "if number >= window.state[LIMIT]:",
         "if number > window.state[LIMIT]:",
-        (MESSAGES,),
+        (WINDOW,),
     ),
     Fault(
         "the heap of deaths sinks to the later child",
-        "columns/messages.py",
+        "columns/window.py",
         "window.due[child + 1, 0] < window.due[child, 0]:",
         "window.due[child + 1, 0] > window.due[child, 0]:",
-        (MESSAGES,),
+        (WINDOW,),
     ),
     Fault(
         "a message lives at the time at which it dies",
-        "columns/messages.py",
+        "columns/window.py",
         "window.due[0, 0] <= window.state[NOW]",
         "window.due[0, 0] < window.state[NOW]",
-        (MESSAGES,),
+        (WINDOW,),
     ),
     Fault(
         "a replaced version stays in force a little longer",

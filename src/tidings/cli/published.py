@@ -6,7 +6,8 @@ import numpy as np
 
 from tidings.columns.block import Block
 from tidings.columns.encode import BlockBuilder
-from tidings.columns.messages import ALIVE, LiveWindow
+from tidings.columns.messages import ALIVE
+from tidings.columns.window import LiveWindow
 from tidings.log.wire import encode_event
 from tidings.model.events import Configure, Event, Publish
 

@@ -7,8 +7,9 @@ import numpy.typing as npt
 
 from tidings.columns.block import Block
 from tidings.columns.growing import grown
-from tidings.columns.messages import MessageTable, Timeline, Weighting
+from tidings.columns.messages import MessageTable, Weighting
 from tidings.columns.standing import Changes, Subscriptions
+from tidings.columns.window import Timeline
 from tidings.model.events import Configure
 
 

@@ -13,9 +13,10 @@ from numba import njit
 
 from tidings.columns import block as b
 from tidings.columns.block import Block
-from tidings.columns.messages import MessageTable, Timeline, Weighting
+from tidings.columns.messages import MessageTable, Weighting
 from tidings.columns.standing import Changes, Subscriptions
 from tidings.columns.subscriptions import OF_KIND, SubscriptionTable
+from tidings.columns.window import Timeline
 from tidings.dtypes import Integer
 from tidings.index.clauses import satisfies, word_set
 from tidings.matching.base import Found, empty_found, longer_found

@@ -15,10 +15,11 @@ from numba import njit
 from tidings.columns import block as b
 from tidings.columns.block import Block
 from tidings.columns.growing import grown
-from tidings.columns.messages import MessageTable, Timeline, Weighting
+from tidings.columns.messages import MessageTable, Weighting
 from tidings.columns.pool import empty_head, pool_give, pool_take, room_for, rounded
 from tidings.columns.standing import Changes, Subscriptions
 from tidings.columns.subscriptions import OF_KIND, SubscriptionTable
+from tidings.columns.window import Timeline
 from tidings.dtypes import Integer
 from tidings.matching.base import Found, empty_found, longer_found
 from tidings.matching.live import in_force, live_before, pass_event

@@ -5,9 +5,10 @@ import numpy.typing as npt
 from numba import njit
 
 from tidings.columns.block import MOVE, Block
-from tidings.columns.messages import USED, MessageTable, Timeline
+from tidings.columns.messages import USED, MessageTable
 from tidings.columns.standing import Changes
 from tidings.columns.subscriptions import SubscriptionTable
+from tidings.columns.window import Timeline
 from tidings.dtypes import Integer
 from tidings.index.clauses import add_word
 from tidings.words.vocabulary import VocabularyArrays, find_word

@@ -13,10 +13,11 @@ from tidings.columns import block as b
 from tidings.columns.block import Block
 from tidings.columns.deltas import Deltas
 from tidings.columns.encode import weight_columns
-from tidings.columns.messages import LiveWindow, MessageTable, Weighting, empty_window
+from tidings.columns.messages import MessageTable, Weighting, empty_window
 from tidings.columns.slicing import pieces_from
 from tidings.columns.standing import Changes, Subscriptions
 from tidings.columns.subscriptions import SubscriptionTable
+from tidings.columns.window import LiveWindow
 from tidings.index.base import INDEXES, Index, Messages, load
 from tidings.matching.base import AROUND, BEST, NEAREST, Found, Matcher
 from tidings.matching.merging import deltas_of, gathered, without_exchanges

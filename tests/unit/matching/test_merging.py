@@ -9,8 +9,9 @@ from tests.unit.columns.making import block_of
 
 from tidings.columns import block as b
 from tidings.columns.deltas import deltas_to_list
-from tidings.columns.messages import LiveWindow, Weighting, empty_window
+from tidings.columns.messages import Weighting, empty_window
 from tidings.columns.standing import Changes, Subscriptions
+from tidings.columns.window import LiveWindow
 from tidings.matching.base import Found, empty_found, longer_found
 from tidings.matching.merging import deltas_of, gathered, without_exchanges
 from tidings.model.events import Publish, Register, Replace

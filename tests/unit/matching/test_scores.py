@@ -5,8 +5,9 @@ import pytest
 from tests.unit.columns.making import block_of
 
 from tidings.columns.encode import weight_columns
-from tidings.columns.messages import LiveWindow, Weighting, empty_window
+from tidings.columns.messages import Weighting, empty_window
 from tidings.columns.standing import Subscriptions
+from tidings.columns.window import LiveWindow
 from tidings.matching.scores import Measure, similar, unit_words
 from tidings.model.events import Configure, Globe, Plane, Publish, Register, Weights
 from tidings.model.subscriptions import Best

@@ -8,8 +8,9 @@ from tests.unit.columns.making import block_of
 
 from tidings.columns import block as b
 from tidings.columns.encode import weight_columns
-from tidings.columns.messages import DUE, LIMIT, USED, LiveWindow, Weighting, empty_window
+from tidings.columns.messages import DUE, LIMIT, USED, Weighting, empty_window
 from tidings.columns.pool import pool_end
+from tidings.columns.window import LiveWindow
 from tidings.model.events import Publish, Retract, Tick, Weights
 
 PLAIN = Weights()
