@@ -2,7 +2,8 @@
 
 `EVENT_SCHEMA` is what is written. What is read may lack columns, may have narrower or wider integers and floats, large
 or dictionary-encoded strings, lists of any layout, and timestamps for times; a null is an absent field. Whatever is
-nested in JSON is a string of JSON. Reading and writing go record batch by record batch.
+nested in JSON is a string of JSON, and is read from structs as well. Reading and writing go record batch by record
+batch.
 """
 
 from collections.abc import Iterable, Iterator
@@ -55,6 +56,8 @@ BATCH_ROWS: Final = 8192
 """Rows of a record batch that is written, and of one that is read where the format leaves the choice."""
 
 _TIMES: Final = ("ts", "expires")
+_NAMES: Final = {"where": "everywhere", "space": "globe"}
+"""Values that are names: without the quotes of JSON they are understood, too."""
 
 
 class Row(NamedTuple):
@@ -137,6 +140,8 @@ def _row(names: list[str], values: tuple[object, ...]) -> Row:
     for field in JSON_COLUMNS:
         if field in fields:
             data = str(fields[field]).encode()
+            if fields[field] == _NAMES.get(field):
+                continue
             try:
                 value = json_value(data, f"$.{field}")
                 fields[field] = msgspec.Raw(data) if field == "attributes" else value
@@ -168,7 +173,7 @@ def _fits(found: pa.DataType, wanted: pa.DataType, name: str) -> bool:
     types = pa.types
     if types.is_dictionary(found):
         found = found.value_type
-    if types.is_null(found):
+    if types.is_null(found) or (name in JSON_COLUMNS and types.is_struct(found)):
         return True
     if types.is_list(wanted) or types.is_fixed_size_list(wanted):
         lists = types.is_list(found) or types.is_large_list(found) or types.is_fixed_size_list(found)
@@ -188,12 +193,22 @@ def _cast(column: pa.Array, field: str, name: str) -> pa.Array:
     try:
         if pa.types.is_dictionary(column.type):
             column = column.dictionary_decode()
+        if pa.types.is_struct(column.type):
+            values = [None if row is None else msgspec.json.encode(_present(row)) for row in column.to_pylist()]
+            return pa.array([value and value.decode() for value in values], pa.string())
         if pa.types.is_timestamp(column.type):
             column = pc.cast(column, pa.timestamp("ms", column.type.tz))
         return column if column.type == wanted else pc.cast(column, wanted)
     except pa.ArrowInvalid as error:
         problem = Problem("file-schema", f"{name}: {field}", f"{column.type}: {error}", str(wanted))
         raise FileError(problem) from None
+
+
+def _present(value: object) -> object:
+    """The value of a struct without the fields that are null: a struct has those of all rows."""
+    if isinstance(value, dict):
+        return {name: _present(inner) for name, inner in value.items() if inner is not None}
+    return [_present(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _corrupt(name: str, expected: str, error: Exception) -> FileError:

@@ -22,7 +22,7 @@ from tidings.log.tables import EVENT_SCHEMA
 from tidings.log.wire import encode_event
 from tidings.model.errors import FileError, InputError, LimitError
 from tidings.model.events import Plane, Publish, Register, Tick
-from tidings.model.regions import Box
+from tidings.model.regions import Box, Everywhere
 from tidings.model.subscriptions import Within
 
 SUFFIXES = [
@@ -292,3 +292,26 @@ def test_any_bytes_give_problems_and_nothing_else(tmp_path, data, magic):
     path.write_bytes(magic + data)
     with contextlib.suppress(FileError):
         assert all(isinstance(event, InputError) for event in events_of(path))
+
+
+def test_what_is_nested_may_be_structs(tmp_path):
+    rows = [
+        {"op": "register", "id": "s", "kind": "within", "where": {"box": [0.0, 0.0, 2.0, 2.0]}},
+        {"op": "register", "id": "a", "kind": "around", "at": [1.0, 1.0], "shape": {"radius_m": 10.0}},
+        {"op": "register", "id": "r", "kind": "around", "at": [1.0, 1.0], "shape": {"width": 1.0, "height": 2.0}},
+        {"op": "publish", "id": "m", "at": [1.0, 1.0], "text": "a", "attributes": {"x": 1}},
+    ]
+    names = sorted({name for row in rows for name in row})
+    path = tmp_path / "log.parquet"
+    pq.write_table(pa.Table.from_pylist([{name: row.get(name) for name in names} for row in rows]), path)
+    lines = tmp_path / "log.ndjson"
+    lines.write_text("\n".join(map(json.dumps, rows)))
+    assert [encode_event(event) for event in events_of(path)] == [encode_event(event) for event in events_of(lines)]
+
+
+def test_everywhere_needs_no_quotes_in_a_table(tmp_path):
+    path = tmp_path / "log.parquet"
+    row = {"op": "register", "id": "s", "kind": "within", "where": "everywhere"}
+    pq.write_table(pa.Table.from_pylist([row]), path)
+    [event] = events_of(path)
+    assert event == Register(Within("s", Everywhere()))
