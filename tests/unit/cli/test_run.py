@@ -150,7 +150,7 @@ def test_an_empty_log_has_no_deltas(tidings, tmp_path):
     assert "0 events, 0 deltas" in ran.stderr
 
 
-@pytest.mark.parametrize("out", ["here/there.ndjson", "deltas.doc", "."])
+@pytest.mark.parametrize("out", ["here/there.ndjson", "deltas.csv", "."])
 def test_an_answer_that_cannot_be_written_is_told(tidings, log, out):
     ran = tidings("run", log, "--out", out)
     assert ran.returncode == 2

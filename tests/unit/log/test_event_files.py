@@ -305,7 +305,7 @@ def test_what_is_nested_may_be_structs(tmp_path):
     path = tmp_path / "log.parquet"
     pq.write_table(pa.Table.from_pylist([{name: row.get(name) for name in names} for row in rows]), path)
     lines = tmp_path / "log.ndjson"
-    lines.write_text("\n".join(map(json.dumps, rows)))
+    lines.write_text("\n".join(json.dumps(row, separators=(",", ":")) for row in rows))
     assert [encode_event(event) for event in events_of(path)] == [encode_event(event) for event in events_of(lines)]
 
 
