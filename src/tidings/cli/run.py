@@ -86,7 +86,8 @@ Examples:
 
 \b
 The suffix of a file says its format: .ndjson or .jsonl (also with .gz or .zst),
-.arrow, .arrows, .parquet, and for LOG .geojson. `-` is standard input or output, lines.
+.arrow, .arrows, .parquet, and for LOG .geojson. Deltas under any other name are lines, and
+so are `-`, standard input and output.
 Status: 0 done, 2 something is wrong and nothing was written, 3 bad events are in --rejects."""
 )
 @click.argument("log")
