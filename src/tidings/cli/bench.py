@@ -110,7 +110,7 @@ def within(ctx: click.Context, /, methods: tuple[str, ...], as_json: bool, chart
     from tidings.lab.workloads import WithinWorkload
 
     if chart is not None:
-        from tidings.cli.charts import check_chart
+        from tidings.lab.chart import check_chart
 
         check_chart(chart)
     if given.pop("small"):
@@ -120,9 +120,9 @@ def within(ctx: click.Context, /, methods: tuple[str, ...], as_json: bool, chart
     with Progress(as_json, steps=True) as progress:
         report = bench_within(WithinBench(workload=WithinWorkload(**given), **bench), methods, progress)
     if chart is not None:
-        from tidings.cli.charts import draw
+        from tidings.lab.chart import save_chart
 
-        draw(report, chart)
+        save_chart(report, chart)
     if as_json or not sys.stdout.isatty():
         click.echo(report.to_json().decode())
         return

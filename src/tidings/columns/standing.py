@@ -176,10 +176,6 @@ class Subscriptions:
         """The id of a slot."""
         return ids_of(self.table, np.array([slot], np.int32)).strings()[0]
 
-    def of_kind(self, kind: int) -> npt.NDArray[np.int64]:
-        """The slots of the versions in force of one kind."""
-        return np.flatnonzero((self.table.kind == kind) & (self.table.dead == b.NEVER))
-
 
 def _problem(block: Block, event: int, reason: int) -> Problem:
     position, row = int(block.position[event]), int(block.row[event])

@@ -44,16 +44,10 @@ def remove_block(names: Arena, position: int) -> Block:
     return _block(b.REMOVE, len(names.offset) - 1, position, names=names)
 
 
-def publish_block(messages: MessageColumns, position: int) -> Block:
-    """A block that publishes these messages."""
-    return _block(b.PUBLISH, len(messages.expires), position, messages=messages)
-
-
 def _block(
     op: int,
     n: int,
     position: int,
-    messages: MessageColumns = NO_MESSAGES,
     subscriptions: SubscriptionColumns = NO_SUBSCRIPTIONS,
     names: Arena = NO_NAMES,
 ) -> Block:
@@ -63,7 +57,7 @@ def _block(
             op=np.full(n, op, np.uint8),
             time=np.full(n, b.NO_TIME),
             row=np.arange(n),
-            messages=messages,
+            messages=NO_MESSAGES,
             subscriptions=subscriptions,
             names=names,
             moved_to=np.full((len(names.offset) - 1, 2), np.nan),

@@ -1,5 +1,6 @@
 """A chart of a report: how many messages each method answers in a second, and how the ratios stand."""
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -16,14 +17,27 @@ FAINT: Final = "#6b7280"
 ROW_INCHES: Final = 0.52
 
 
+SUFFIXES: Final = (".png", ".svg", ".pdf")
+
+
+def check_chart(path: str | Path) -> None:
+    """Say before the work begins that the picture cannot be drawn, if so."""
+    path = Path(path)
+    if path.suffix.lower() not in SUFFIXES:
+        raise InputError(Problem("option-invalid", "--chart", str(path), f"a name that ends in {', '.join(SUFFIXES)}"))
+    if not path.resolve().parent.is_dir():
+        raise FileError(Problem("file-unreadable", str(path), "no such directory", "a directory that is there"))
+    if find_spec("matplotlib") is None:
+        hint = "it is among the development dependencies: run `make setup`, or leave --chart out"
+        raise InputError(Problem("option-invalid", "--chart", "matplotlib is not installed", hint=hint))
+
+
 def save_chart(report: Report, path: str | Path) -> None:
     """Write the chart as a picture; the suffix of the path says of which format."""
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError:
-        hint = "it is among the development dependencies: run `make setup`"
-        raise InputError(Problem("option-invalid", "--chart", "matplotlib is not installed", hint=hint)) from None
+    check_chart(path)
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(9.0, 1.7 + ROW_INCHES * len(report.rows)), dpi=160, layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()

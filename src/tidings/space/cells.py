@@ -9,6 +9,8 @@ is given as np.uint64, since Numba takes a plain int for a signed one.
 import numpy as np
 from numba import njit
 
+from tidings.dtypes import Integer
+
 _TOP = 4294967295.0
 _SPREAD_16 = np.uint64(0x0000FFFF0000FFFF)
 _SPREAD_8 = np.uint64(0x00FF00FF00FF00FF)
@@ -49,7 +51,7 @@ def _gather(value: np.uint64) -> np.uint64:
 
 
 @njit(nogil=True, cache=True)
-def morton(x: int, y: int) -> np.uint64:
+def morton(x: Integer, y: Integer) -> np.uint64:
     """The Z-order index of a cell: the bits of x at the even places, those of y at the odd ones."""
     return _spread(np.uint64(x)) | (_spread(np.uint64(y)) << _U1)
 

@@ -1,6 +1,5 @@
 """The benchmark of `within` at a tiny size: the form of its answer, and its chart."""
 
-import builtins
 import json
 
 import pytest
@@ -81,13 +80,6 @@ def test_the_chart_is_a_picture(tmp_path):
 
 
 def test_without_matplotlib_it_says_what_is_missing(monkeypatch, tmp_path):
-    usual = builtins.__import__
-
-    def without(name, *rest):
-        if name.startswith("matplotlib"):
-            raise ImportError(name)
-        return usual(name, *rest)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setattr("tidings.lab.chart.find_spec", lambda name: None)
     with pytest.raises(InputError, match="development dependencies"):
         save_chart(Report(1, Machine("", 1, "", "", {}), [], {}), tmp_path / "chart.png")

@@ -38,6 +38,7 @@ from tidings.index.pyramid.arrays import (
     local,
     packed,
 )
+from tidings.space.cells import morton
 from tidings.space.geometry import PLACE_BOXES, place_boxes, region_meets
 
 
@@ -51,14 +52,6 @@ def _unique(slots: npt.NDArray[np.int32], first: Integer, last: Integer) -> Inte
             slots[n] = part[i]
             n += 1
     return n
-
-
-@njit(nogil=True, cache=True)
-def _spread(value: Integer) -> Integer:
-    """The eight bits of a number with a gap between each two."""
-    value = (value | value << 4) & 0x0F0F
-    value = (value | value << 2) & 0x3333
-    return (value | value << 1) & 0x5555
 
 
 @njit(nogil=True, cache=True)
@@ -77,7 +70,7 @@ def visiting_order(place: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
     key = np.empty(n, np.int64)
     for i in range(n):
         x, y = np.int64((place[i, 0] - low_x) * scale_x), np.int64((place[i, 1] - low_y) * scale_y)
-        key[i] = _spread(x) | _spread(y) << 1
+        key[i] = np.int64(morton(x, y))
     other = np.empty(n, np.int64)
     for shift in (0, 8):
         place_of = np.zeros(257, np.int64)
