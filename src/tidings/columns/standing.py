@@ -172,6 +172,10 @@ class Subscriptions:
             reason = _CANNOT_MOVE
         return replace(_PROBLEMS[reason], found=repr(name)) if reason else None
 
+    def of_kind(self, kind: int) -> npt.NDArray[np.int64]:
+        """The slots of the versions in force of one kind."""
+        return np.flatnonzero((self.table.kind == kind) & (self.table.dead == b.NEVER))
+
     def id(self, slot: int) -> str:
         """The id of a slot."""
         return ids_of(self.table, np.array([slot], np.int32)).strings()[0]
