@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
 
-ROOMS = ("columns", "index", "matching", "space", "words")
+ROOMS = ("columns", "index", "matching", "space", "spread", "words")
 """The rooms with kernels in them."""
 
 COMPILER = ("llvmlite", "numba", "numpy")

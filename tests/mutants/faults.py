@@ -153,22 +153,22 @@ FAULTS = (
     Fault(
         "the count window holds one more",
         "columns/window.py",
-        "if number >= window.state[LIMIT]:",
-        "if number > window.state[LIMIT]:",
+        "elif number >= limit:",
+        "elif number > limit:",
         (WINDOW,),
     ),
     Fault(
         "the heap of deaths sinks to the later child",
         "columns/window.py",
-        "window.due[child + 1, 0] < window.due[child, 0]:",
-        "window.due[child + 1, 0] > window.due[child, 0]:",
+        "due[child + 1, 0] < due[child, 0]:",
+        "due[child + 1, 0] > due[child, 0]:",
         (WINDOW,),
     ),
     Fault(
         "a message lives at the time at which it dies",
         "columns/window.py",
-        "window.due[0, 0] <= window.state[NOW]",
-        "window.due[0, 0] < window.state[NOW]",
+        "due[0, 0] <= state[NOW]",
+        "due[0, 0] < state[NOW]",
         (WINDOW,),
     ),
     Fault(
@@ -237,8 +237,8 @@ FAULTS = (
     Fault(
         "+ stands before -",
         "matching/merging.py",
-        "order = np.int64(sign[i]) - np.int64(sign[j])",
-        "order = np.int64(sign[j]) - np.int64(sign[i])",
+        "order = np.int64(found.sign[i]) - np.int64(found.sign[j])",
+        "order = np.int64(found.sign[j]) - np.int64(found.sign[i])",
         ("tests/unit/matching/test_merging.py",),
     ),
     Fault(

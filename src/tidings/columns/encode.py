@@ -1,5 +1,6 @@
 """From events as plain data to blocks of columns."""
 
+import re
 from collections import OrderedDict
 from typing import Final
 
@@ -8,7 +9,7 @@ import numpy.typing as npt
 
 from tidings.columns import block as b
 from tidings.columns.block import Block, MessageColumns, SubscriptionColumns, WeightColumns, sealed
-from tidings.language.normal import NormalForm, clauses_of
+from tidings.language.normal import clauses_of
 from tidings.model.errors import InputError, Problem
 from tidings.model.events import (
     Configure,
@@ -23,6 +24,7 @@ from tidings.model.events import (
     Tick,
     Weights,
 )
+from tidings.model.limits import MAX_LEAVES
 from tidings.model.subscriptions import Around, Best, Disc, Nearest, Subscription, Within
 from tidings.space.extent import extent_of, is_globe
 from tidings.space.geometry import encode_region
@@ -30,12 +32,14 @@ from tidings.space.shapes import DISC, RECTANGLE
 from tidings.words.analyser import Analyser
 from tidings.words.arenas import Arena
 from tidings.words.batch import BagOfWords, analyse_batch, bags_of_lists
+from tidings.words.hash_kernels import hash_strings
 from tidings.words.hashing import hash_word
 
 REMEMBERED_EXPRESSIONS: Final = 65_536
 """Logs repeat their expressions; parsing one costs ten times as much as looking it up."""
 
 _NAMED: Final = {Retract: b.RETRACT, Remove: b.REMOVE, Move: b.MOVE}
+_PLAIN_EXPRESSION: Final = re.compile(r"[a-z0-9]+(?:(?: AND [a-z0-9]+)*|(?: OR [a-z0-9]+)*)")
 _NEVER_MATCHES: Final = ""
 """No message has the empty word: an expression without clauses becomes one clause that asks for it."""
 
@@ -47,7 +51,7 @@ class BlockBuilder:
         self._globe: Final = is_globe(configuration.space)
         self._extent: Final = extent_of(configuration.space)
         self._analyser: Final = Analyser(configuration.analyser)
-        self._clauses: Final[OrderedDict[str, NormalForm]] = OrderedDict()
+        self._terms_of: Final[OrderedDict[str, list[str | int]]] = OrderedDict()
         self._start_anew()
 
     def __len__(self) -> int:
@@ -83,6 +87,7 @@ class BlockBuilder:
 
     def build(self) -> Block:
         """The events so far as a block; the builder starts anew."""
+        words = Arena.of(self._words)
         block = Block(
             position=np.array(self._position, np.int64),
             op=np.array(self._op, np.uint8),
@@ -97,8 +102,8 @@ class BlockBuilder:
                 geometry=np.concatenate([np.empty(0, np.float64), *self._geometry]),
                 term_start=np.array(self._term_start, np.int64),
                 term=np.array(self._term, np.uint32),
-                word_hash=np.array([hash_word(word) for word in self._words], np.uint64),
-                word=Arena.of(self._words),
+                word_hash=hash_strings(words.offset, words.data),
+                word=words,
             ),
             names=Arena.of(self._names),
             moved_to=np.array(self._moved_to, np.float64).reshape(-1, 2),
@@ -140,18 +145,13 @@ class BlockBuilder:
             self._word_lists.append(event.words or ())
 
     def _messages(self) -> MessageColumns:
-        texts = analyse_batch(self._analyser, Arena.of(self._texts))
-        lists = bags_of_lists(self._word_lists)
-        bags = (
-            texts if not self._word_lists else lists if not self._texts else _interleaved(self._is_text, texts, lists)
-        )
-        return MessageColumns(
-            id=Arena.of(self._message_ids),
-            place=np.array(self._place, np.float64).reshape(-1, 4),
-            expires=np.array(self._expires, np.int64),
-            word_start=bags.start,
-            word_hash=bags.hash,
-            word_count=bags.occurrences,
+        return message_columns(
+            Arena.of(self._message_ids),
+            np.array(self._place, np.float64).reshape(-1, 4),
+            np.array(self._expires, np.int64),
+            np.array(self._is_text, bool),
+            analyse_batch(self._analyser, Arena.of(self._texts)),
+            bags_of_lists(self._word_lists),
         )
 
     def _add_subscription(self, subscription: Subscription) -> None:
@@ -182,17 +182,34 @@ class BlockBuilder:
     def _clause_terms(self, when: str | None) -> list[str | int]:
         if when is None:
             return [0]
-        clauses = self._clauses.get(when)
-        if clauses is None:
-            try:
-                clauses = clauses_of(when, self._analyser.words)
-            except InputError as error:
-                raise InputError(
-                    [Problem(p.code, f"$.when:{p.place}", p.found, p.expected, p.hint) for p in error.problems]
-                ) from None
-            self._clauses[when] = clauses
-            if len(self._clauses) > REMEMBERED_EXPRESSIONS:
-                self._clauses.popitem(last=False)
+        terms = self._terms_of.get(when)
+        if terms is None:
+            terms = self._plain_terms(when) or self._terms_of_any(when)
+            self._terms_of[when] = terms
+            if len(self._terms_of) > REMEMBERED_EXPRESSIONS:
+                self._terms_of.popitem(last=False)
+        return terms
+
+    def _plain_terms(self, when: str) -> list[str | int] | None:
+        """The terms of words under AND or under OR alone: most expressions are, and this takes a fifth of the time."""
+        if self._analyser.stems or _PLAIN_EXPRESSION.fullmatch(when) is None:
+            return None
+        alternatives = " OR " in when
+        leaves = when.split(" OR " if alternatives else " AND ")
+        words = sorted(set(leaves))
+        if len(leaves) > MAX_LEAVES or not self._analyser.stop_words.isdisjoint(words):
+            return None
+        if not alternatives:
+            return [len(words), *words]
+        return [*(term for word in words[:-1] for term in (1 | b.MORE_CLAUSES, word)), 1, words[-1]]
+
+    def _terms_of_any(self, when: str) -> list[str | int]:
+        try:
+            clauses = clauses_of(when, self._analyser.words)
+        except InputError as error:
+            raise InputError(
+                [Problem(p.code, f"$.when:{p.place}", p.found, p.expected, p.hint) for p in error.problems]
+            ) from None
         if not clauses:
             return [1, _NEVER_MATCHES]
         terms: list[str | int] = []
@@ -237,9 +254,21 @@ def weight_columns(versions: list[Weights]) -> WeightColumns:
     )
 
 
-def _interleaved(is_text: list[bool], texts: BagOfWords, lists: BagOfWords) -> BagOfWords:
+def message_columns(
+    id_: Arena,
+    place: npt.NDArray[np.float64],
+    expires: npt.NDArray[np.int64],
+    is_text: npt.NDArray[np.bool_],
+    texts: BagOfWords,
+    lists: BagOfWords,
+) -> MessageColumns:
+    """Messages from their parts; the words of some come from their text, those of the others from their list."""
+    bags = texts if is_text.all() else lists if not is_text.any() else _interleaved(is_text, texts, lists)
+    return MessageColumns(id_, place, expires, bags.start, bags.hash, bags.occurrences)
+
+
+def _interleaved(first: npt.NDArray[np.bool_], texts: BagOfWords, lists: BagOfWords) -> BagOfWords:
     """The bags of texts and of word lists in the order of their messages."""
-    first = np.array(is_text, bool)
     length = np.empty(len(first), np.int64)
     length[first], length[~first] = np.diff(texts.start), np.diff(lists.start)
     start = np.zeros(len(first) + 1, np.int64)

@@ -13,6 +13,7 @@ from numba import njit
 from tidings.columns import block as b
 from tidings.columns.pool import empty_head
 from tidings.dtypes import Integer
+from tidings.words.arenas import read_only
 from tidings.words.hash_kernels import hash_bytes
 
 NOW: Final = 0
@@ -34,6 +35,11 @@ AGE: Final = 7
 
 ALIVE: Final = 1
 DEAD: Final = 2
+
+_EMPTY: Final = np.uint64(0)
+_32: Final = np.uint64(32)
+_LOWER: Final = np.uint64(0xFFFFFFFF)
+_UPPER: Final = np.uint64(0xFFFFFFFF00000000)
 
 
 class MessageTable(NamedTuple):
@@ -63,8 +69,9 @@ class MessageTable(NamedTuple):
     id_head: npt.NDArray[np.int64]
     id_data: npt.NDArray[np.uint64]
     """Ids in pieces of eight bytes."""
-    slot_of: npt.NDArray[np.int32]
-    """Open addressing by the hash of the id; live messages only."""
+    slot_of: npt.NDArray[np.uint64]
+    """Open addressing by the hash of the id; live messages only. The upper half of the hash, then the slot in 32 bits:
+    whoever moves an entry or looks for one reads no other message."""
     due: npt.NDArray[np.int64]
     """(n, 3) a binary heap by time of the deaths to come, (time, number of the message, its slot)."""
     ring: npt.NDArray[np.int32]
@@ -104,7 +111,7 @@ def empty_window(messages: int | None, ms: int | None) -> MessageTable:
         unit=np.zeros(256, np.float64),
         id_head=empty_head(),
         id_data=np.zeros(256, np.uint64),
-        slot_of=np.zeros(64, np.int32),
+        slot_of=np.zeros(64, np.uint64),
         due=np.zeros((64, 3), np.int64),
         ring=np.zeros(64, np.int32),
     )
@@ -120,93 +127,118 @@ def weight_of(weighting: Weighting, word_hash: np.uint64) -> float:
 
 
 @njit(nogil=True, cache=True)
-def weigh(window: MessageTable, weighting: Weighting, slot: Integer) -> None:
-    """The words' counts times weights as a vector of length 1; sums run in code-point order."""
-    start = window.word_start[slot]
-    squares = 0.0
-    for i in range(start, start + np.int64(window.n_words[slot])):
-        weight = np.float64(window.word_count[i]) * weight_of(weighting, window.word_hash[i])
-        window.unit[i] = weight
-        squares += weight * weight
-    norm = math.sqrt(squares)
-    for i in range(start, start + np.int64(window.n_words[slot])):
-        window.unit[i] = window.unit[i] / norm if norm > 0.0 else 0.0
+def weigh(
+    weighting: Weighting,
+    starts: npt.NDArray[np.int64],
+    sizes: npt.NDArray[np.int64],
+    word_hash: npt.NDArray[np.uint64],
+    word_count: npt.NDArray[np.uint32],
+    unit: npt.NDArray[np.float64],
+) -> None:
+    """Of each message the words' counts times weights as a vector of length 1; sums run in code-point order."""
+    known, default = len(weighting.word_hash) > 0, weighting.default[0]
+    for message in range(len(starts)):
+        start = starts[message]
+        end = start + sizes[message]
+        squares = 0.0
+        for i in range(start, end):
+            weight = np.float64(word_count[i]) * (weight_of(weighting, word_hash[i]) if known else default)
+            unit[i] = weight
+            squares += weight * weight
+        norm = math.sqrt(squares)
+        for i in range(start, end):
+            unit[i] = unit[i] / norm if norm > 0.0 else 0.0
 
 
-@njit(nogil=True, cache=True)
 def weigh_anew(window: MessageTable, weighting: Weighting) -> None:
     """Weigh every message by a new version of the weights."""
-    for slot in range(1, window.state[USED] + 1):
-        if window.status[slot] != 0:
-            weigh(window, weighting, slot)
+    slots = np.flatnonzero(window.status)
+    starts, sizes = read_only(window.word_start[slots]), window.n_words[slots].astype(np.int64)
+    weigh(weighting, starts, sizes, read_only(window.word_hash), read_only(window.word_count), window.unit)
 
 
 @njit(nogil=True, cache=True)
-def _id_hash(window: MessageTable, slot: Integer) -> np.uint64:
-    data = window.id_data.view(np.uint8)
-    start = 8 * window.id_start[slot]
-    return hash_bytes(data, start, start + np.int64(window.id_length[slot]))
+def hash_of_slot(
+    id_start: npt.NDArray[np.int64], id_length: npt.NDArray[np.uint16], id_data: npt.NDArray[np.uint64], slot: Integer
+) -> np.uint64:
+    """The hash of a message's id."""
+    start = 8 * id_start[slot]
+    return hash_bytes(id_data.view(np.uint8), start, start + np.int64(id_length[slot]))
 
 
 @njit(nogil=True, cache=True)
-def _place_of(window: MessageTable, data: npt.NDArray[np.uint8], start: Integer, stop: Integer) -> Integer:
-    """Where in the index of ids a live message with this id stands, or the empty place where it would."""
-    mine = window.id_data.view(np.uint8)
-    mask = len(window.slot_of) - 1
-    place = np.int64(hash_bytes(data, start, stop) & np.uint64(mask))
-    while window.slot_of[place] != 0:
-        slot = np.int64(window.slot_of[place])
-        if np.int64(window.id_length[slot]) == stop - start:
-            same = True
-            for i in range(stop - start):
-                if mine[8 * window.id_start[slot] + i] != data[start + i]:
-                    same = False
-                    break
-            if same:
-                return place
+def entry_of(hash_: np.uint64, slot: Integer) -> np.uint64:
+    """What stands in the index of ids for a slot whose id has this hash."""
+    return hash_ & _UPPER | np.uint64(slot)
+
+
+@njit(nogil=True, cache=True)
+def home_of(entry: np.uint64, mask: Integer) -> Integer:
+    """Where in the index of ids, whose length is a mask plus one, an entry belongs."""
+    return np.int64(entry >> _32) & mask
+
+
+@njit(nogil=True, cache=True)
+def enter(slot_of: npt.NDArray[np.uint64], entry: np.uint64) -> None:
+    """Put an entry into the index of ids."""
+    mask = len(slot_of) - 1
+    place = home_of(entry, mask)
+    while slot_of[place] != _EMPTY:
         place = (place + 1) & mask
-    return place
+    slot_of[place] = entry
 
 
 @njit(nogil=True, cache=True)
-def find_live(window: MessageTable, data: npt.NDArray[np.uint8], start: Integer, stop: Integer) -> np.int64:
-    """The slot of the live message with this id, or 0."""
-    return np.int64(window.slot_of[_place_of(window, data, start, stop)])
-
-
-@njit(nogil=True, cache=True)
-def leave(window: MessageTable, slot: Integer) -> None:
-    """Take a slot out of the index of ids; what stands behind it moves up."""
-    mask = len(window.slot_of) - 1
-    hole = np.int64(_id_hash(window, slot) & np.uint64(mask))
-    while window.slot_of[hole] != slot:
+def leave(slot_of: npt.NDArray[np.uint64], entry: np.uint64) -> None:
+    """Take an entry out of the index of ids; what stands behind it moves up."""
+    mask = len(slot_of) - 1
+    hole = home_of(entry, mask)
+    while slot_of[hole] != entry:
         hole = (hole + 1) & mask
     place = hole
     while True:
         place = (place + 1) & mask
-        other = np.int64(window.slot_of[place])
-        if other == 0:
+        other = slot_of[place]
+        if other == _EMPTY:
             break
-        home = np.int64(_id_hash(window, other) & np.uint64(mask))
-        if ((place - home) & mask) >= ((place - hole) & mask):
-            window.slot_of[hole] = other
+        if ((place - home_of(other, mask)) & mask) >= ((place - hole) & mask):
+            slot_of[hole] = other
             hole = place
-    window.slot_of[hole] = 0
+    slot_of[hole] = _EMPTY
 
 
 @njit(nogil=True, cache=True)
-def enter(window: MessageTable, slot: Integer) -> None:
-    """Put a slot into the index of ids."""
-    mask = len(window.slot_of) - 1
-    place = np.int64(_id_hash(window, slot) & np.uint64(mask))
-    while window.slot_of[place] != 0:
+def find_live(
+    slot_of: npt.NDArray[np.uint64],
+    id_start: npt.NDArray[np.int64],
+    id_length: npt.NDArray[np.uint16],
+    id_bytes: npt.NDArray[np.uint8],
+    data: npt.NDArray[np.uint8],
+    hash_: np.uint64,
+    start: Integer,
+    stop: Integer,
+) -> np.int64:
+    """The slot of the live message with this id, which has this hash, or 0. `id_bytes` is `id_data` as bytes."""
+    mask, wanted = len(slot_of) - 1, hash_ & _UPPER
+    place = home_of(wanted, mask)
+    while slot_of[place] != _EMPTY:
+        slot = np.int64(slot_of[place] & _LOWER)
+        if slot_of[place] & _UPPER == wanted and np.int64(id_length[slot]) == stop - start:
+            same = True
+            for i in range(stop - start):
+                if id_bytes[8 * id_start[slot] + i] != data[start + i]:
+                    same = False
+                    break
+            if same:
+                return slot
         place = (place + 1) & mask
-    window.slot_of[place] = slot
+    return np.int64(0)
 
 
 @njit(nogil=True, cache=True)
-def reindex(window: MessageTable) -> None:
+def reindex(window: MessageTable, slot_of: npt.NDArray[np.uint64]) -> None:
     """Fill an empty index of ids."""
+    status, id_start, id_length, id_data = window.status, window.id_start, window.id_length, window.id_data
     for slot in range(1, window.state[USED] + 1):
-        if window.status[slot] == ALIVE:
-            enter(window, slot)
+        if status[slot] == ALIVE:
+            enter(slot_of, entry_of(hash_of_slot(id_start, id_length, id_data, slot), slot))

@@ -132,6 +132,10 @@ class Subscriptions:
     def apply(self, block: Block) -> Changes:
         """Begin and end versions as a sealed block says; ended ones stay readable until `settle`."""
         columns = block.subscriptions
+        if not len(columns.kind) and len(block.names.offset) == 1:
+            # Nothing but messages: the usual block, and a small one is to be quick.
+            nothing = np.zeros(len(block.op), np.int32)
+            return Changes(nothing, nothing)
         word_id = self.vocabulary.acquire(columns.word_hash, columns.word.offset, columns.word.data)
         self.table = with_room(self.table, columns)
         began, ended = np.zeros(len(block.op), np.int32), np.zeros(len(block.op), np.int32)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from numba import njit
 
 from tidings.columns import block as b
-from tidings.columns.block import Block, MessageColumns
+from tidings.columns.block import Block
 from tidings.columns.growing import grown, power_of_two
 from tidings.columns.messages import (
     AGE,
@@ -29,16 +29,27 @@ from tidings.columns.messages import (
     MessageTable,
     Weighting,
     enter,
+    entry_of,
     find_live,
+    hash_of_slot,
+    home_of,
     leave,
     reindex,
     weigh,
     weigh_anew,
 )
 from tidings.columns.pool import pool_give, pool_take, room_for, rounded_total
+from tidings.columns.prefetching import prefetch
+from tidings.columns.unaligned import eight_at
 from tidings.dtypes import Integer
+from tidings.words.arenas import Arena
+from tidings.words.hash_kernels import hash_bytes
+from tidings.words.hashing import hash_utf8
 
 BY_SLOT: Final = ("status", "position", "number", "death", "place", "word_start", "n_words", "id_start", "id_length")
+
+_AHEAD: Final = 8
+"""So many messages ahead their entries are asked for; the index of a large window does not fit into a core's cache."""
 
 
 class Timeline(NamedTuple):
@@ -53,159 +64,193 @@ class Timeline(NamedTuple):
 
 
 @njit(nogil=True, cache=True)
-def _push(window: MessageTable, time: Integer, number: Integer, slot: Integer) -> None:
+def _push(state: npt.NDArray[np.int64], due: npt.NDArray[np.int64], time: Integer, number: Integer, slot: int) -> None:
     """Note when a message dies."""
-    place = window.state[DUE]
-    window.state[DUE] += 1
-    while place > 0 and window.due[(place - 1) >> 1, 0] > time:
-        window.due[place] = window.due[(place - 1) >> 1]
-        place = (place - 1) >> 1
-    window.due[place, 0], window.due[place, 1], window.due[place, 2] = time, number, slot
+    place = state[DUE]
+    state[DUE] += 1
+    while place > 0 and due[(place - 1) >> 1, 0] > time:
+        above = (place - 1) >> 1
+        due[place, 0], due[place, 1], due[place, 2] = due[above, 0], due[above, 1], due[above, 2]
+        place = above
+    due[place, 0], due[place, 1], due[place, 2] = time, number, slot
 
 
 @njit(nogil=True, cache=True)
-def _pop(window: MessageTable) -> None:
+def _pop(state: npt.NDArray[np.int64], due: npt.NDArray[np.int64]) -> None:
     """Forget the earliest death."""
-    window.state[DUE] -= 1
-    n = window.state[DUE]
-    time, number, slot = window.due[n, 0], window.due[n, 1], window.due[n, 2]
+    state[DUE] -= 1
+    n = state[DUE]
+    time, number, slot = due[n, 0], due[n, 1], due[n, 2]
     place = 0
     while True:
         child = 2 * place + 1
         if child >= n:
             break
-        if child + 1 < n and window.due[child + 1, 0] < window.due[child, 0]:
+        if child + 1 < n and due[child + 1, 0] < due[child, 0]:
             child += 1
-        if window.due[child, 0] >= time:
+        if due[child, 0] >= time:
             break
-        window.due[place] = window.due[child]
+        due[place, 0], due[place, 1], due[place, 2] = due[child, 0], due[child, 1], due[child, 2]
         place = child
-    window.due[place, 0], window.due[place, 1], window.due[place, 2] = time, number, slot
+    due[place, 0], due[place, 1], due[place, 2] = time, number, slot
 
 
 @njit(nogil=True, cache=True)
 def _tidy(window: MessageTable) -> None:
     """Drop the deaths of messages that died otherwise, so that the heap is no larger than the window."""
-    n = window.state[DUE]
-    window.state[DUE] = 0
+    state, due = window.state, window.due
+    n = state[DUE]
+    state[DUE] = 0
     for i in range(n):
-        time, number, slot = window.due[i, 0], window.due[i, 1], window.due[i, 2]
+        time, number, slot = due[i, 0], due[i, 1], due[i, 2]
         if window.number[slot] == number and window.status[slot] == ALIVE:
-            _push(window, time, number, slot)
+            _push(state, due, time, number, slot)
 
 
 @njit(nogil=True, cache=True)
-def _bear(
-    window: MessageTable,
-    weighting: Weighting,
-    messages: MessageColumns,
-    row: Integer,
-    position: Integer,
-    number: Integer,
-    death: Integer,
-) -> Integer:
-    """A message comes to life; the arrays have room for it."""
-    slot = window.state[FREE_SLOT]
-    if slot != 0:
-        window.state[FREE_SLOT] = window.position[slot]
-    else:
-        window.state[USED] += 1
-        slot = window.state[USED]
-    window.state[COUNT] += 1
-    window.status[slot] = ALIVE
-    window.position[slot], window.number[slot], window.death[slot] = position, number, death
-    window.place[slot] = messages.place[row]
-
-    first, last = messages.word_start[row], messages.word_start[row + 1]
-    start = pool_take(window.word_head, window.word_hash, last - first)
-    window.word_start[slot], window.n_words[slot] = start, last - first
-    window.word_hash[start : start + last - first] = messages.word_hash[first:last]
-    window.word_count[start : start + last - first] = messages.word_count[first:last]
-    weigh(window, weighting, slot)
-
-    first, last = messages.id.offset[row], messages.id.offset[row + 1]
-    start = pool_take(window.id_head, window.id_data, (last - first + 7) >> 3)
-    window.id_start[slot], window.id_length[slot] = start, last - first
-    window.id_data.view(np.uint8)[8 * start : 8 * start + last - first] = messages.id.data[first:last]
-    enter(window, slot)
-    if window.state[LIMIT] != b.NEVER:
-        window.ring[number & (len(window.ring) - 1)] = slot
-    if death != b.NEVER:
-        _push(window, death, number, slot)
-    return slot
+def _hash_ids(ids: Arena) -> npt.NDArray[np.uint64]:
+    hashes = np.empty(len(ids.offset) - 1, np.uint64)
+    for row in range(len(hashes)):
+        hashes[row] = hash_bytes(ids.data, ids.offset[row], ids.offset[row + 1])
+    return hashes
 
 
 @njit(nogil=True, cache=True)
 def _replay(
     window: MessageTable,
-    weighting: Weighting,
     block: Block,
+    units: npt.NDArray[np.float64],
+    hashes: npt.NDArray[np.uint64],
     born: npt.NDArray[np.int32],
     death_start: npt.NDArray[np.int64],
     died: npt.NDArray[np.int32],
 ) -> int:
-    """All comings and goings of a block, in order; how many died."""
+    """All comings and goings of a block, in order; how many died. The arrays have room for those that come.
+
+    The walk is written out here: as functions of its own its parts cost four times as much, since every call counts
+    the references of all arrays that it is given.
+    """
+    state, status, position_of, number_of, death_of = (
+        window.state, window.status, window.position, window.number, window.death,
+    )  # fmt: skip
+    place, slot_of, due, ring = window.place, window.slot_of, window.due, window.ring
+    word_start, n_words, word_head = window.word_start, window.n_words, window.word_head
+    word_hash, word_count, unit = window.word_hash, window.word_count, window.unit
+    id_start, id_length, id_head, id_data = window.id_start, window.id_length, window.id_head, window.id_data
+    id_bytes = id_data.view(np.uint8)
+    ops, times, rows, positions = block.op, block.time, block.row, block.position
+    new_place, expires, new_start = block.messages.place, block.messages.expires, block.messages.word_start
+    new_hash, new_count = block.messages.word_hash, block.messages.word_count
+    new_offset, new_id = block.messages.id.offset, block.messages.id.data
+    names = block.names
+    limit, age, mask, ring_mask = state[LIMIT], state[AGE], len(slot_of) - 1, len(ring) - 1
     n_died = 0
-    for event in range(len(block.op)):
-        if block.time[event] > window.state[NOW]:
-            window.state[NOW] = block.time[event]
-            while window.state[DUE] > 0 and window.due[0, 0] <= window.state[NOW]:
-                number, slot = window.due[0, 1], window.due[0, 2]
-                _pop(window)
-                if window.number[slot] == number and window.status[slot] == ALIVE:
-                    died[n_died] = slot
-                    n_died += 1
-                    leave(window, slot)
-                    window.status[slot] = DEAD
-        op = block.op[event]
-        slot = np.int64(0)
-        if op == b.RETRACT:
-            row = block.row[event]
-            slot = find_live(window, block.names.data, block.names.offset[row], block.names.offset[row + 1])
-        elif op == b.PUBLISH:
-            number = window.state[PUBLISHED]
-            window.state[PUBLISHED] = number + 1
-            if number >= window.state[LIMIT]:
-                oldest = np.int64(window.ring[(number - window.state[LIMIT]) & (len(window.ring) - 1)])
-                if window.number[oldest] == number - window.state[LIMIT] and window.status[oldest] == ALIVE:
-                    slot = oldest
-        if slot:
-            died[n_died] = slot
-            n_died += 1
-            leave(window, slot)
-            window.status[slot] = DEAD
-        if op == b.PUBLISH:
-            if window.state[NOW] == b.NO_TIME:
-                window.state[NOW] = 0
-            row = block.row[event]
-            time = window.state[NOW] if block.time[event] == b.NO_TIME else block.time[event]
-            death = block.messages.expires[row]
-            if window.state[AGE] != b.NEVER:
-                death = min(death, time + window.state[AGE])
-            if death > window.state[NOW]:
-                born[event] = _bear(window, weighting, block.messages, row, block.position[event], number, death)
+    for event in range(len(ops)):
+        op, row = ops[event], rows[event]
+        if times[event] > state[NOW]:
+            state[NOW] = times[event]
+        number, told = state[PUBLISHED], op != b.RETRACT and op != b.PUBLISH
+        while True:
+            slot = np.int64(0)
+            if state[DUE] > 0 and due[0, 0] <= state[NOW]:
+                slot = due[0, 2]
+                if number_of[slot] != due[0, 1] or status[slot] != ALIVE:
+                    slot = np.int64(0)
+                _pop(state, due)
+            elif told:
+                break
+            else:
+                told = True
+                if op == b.RETRACT:
+                    first, last = names.offset[row], names.offset[row + 1]
+                    hash_ = hash_bytes(names.data, first, last)
+                    slot = find_live(slot_of, id_start, id_length, id_bytes, names.data, hash_, first, last)
+                elif number >= limit:
+                    slot = np.int64(ring[(number - limit) & ring_mask])
+                    if number_of[slot] != number - limit or status[slot] != ALIVE:
+                        slot = np.int64(0)
+            if slot:
+                died[n_died] = slot
+                n_died += 1
+                status[slot] = DEAD
+                leave(slot_of, entry_of(hash_of_slot(id_start, id_length, id_data, slot), slot))
         death_start[event + 1] = n_died
+        if op != b.PUBLISH:
+            continue
+        # What the next few messages touch in the index of ids: when they come, and when others go for them.
+        if row + _AHEAD < len(hashes):
+            prefetch(slot_of, home_of(hashes[row + _AHEAD], mask))
+        if number + _AHEAD >= limit:
+            goes = np.int64(ring[(number + _AHEAD - limit) & ring_mask])
+            prefetch(slot_of, home_of(hash_of_slot(id_start, id_length, id_data, goes), mask))
+
+        state[PUBLISHED] = number + 1
+        if state[NOW] == b.NO_TIME:
+            state[NOW] = 0
+        death = expires[row]
+        if age != b.NEVER:
+            death = min(death, (state[NOW] if times[event] == b.NO_TIME else times[event]) + age)
+        if death <= state[NOW]:
+            continue
+        slot = state[FREE_SLOT]
+        if slot != 0:
+            state[FREE_SLOT] = position_of[slot]
+        else:
+            state[USED] += 1
+            slot = state[USED]
+        state[COUNT] += 1
+        born[event] = slot
+        status[slot] = ALIVE
+        position_of[slot], number_of[slot], death_of[slot] = positions[event], number, death
+        for i in range(4):
+            place[slot, i] = new_place[row, i]
+
+        first, size = new_start[row], new_start[row + 1] - new_start[row]
+        start = pool_take(word_head, word_hash, size)
+        word_start[slot], n_words[slot] = start, size
+        for i in range(size):
+            word_hash[start + i], word_count[start + i] = new_hash[first + i], new_count[first + i]
+            unit[start + i] = units[first + i]
+
+        first, size = new_offset[row], new_offset[row + 1] - new_offset[row]
+        start = pool_take(id_head, id_data, (size + 7) >> 3)
+        id_start[slot], id_length[slot] = start, size
+        if first + size + 8 <= len(new_id):
+            for i in range((size + 7) >> 3):
+                id_data[start + i] = eight_at(new_id, first + 8 * i)
+        else:
+            for i in range(size):
+                id_bytes[8 * start + i] = new_id[first + i]
+        enter(slot_of, entry_of(hashes[row], slot))
+        if limit != b.NEVER:
+            ring[number & ring_mask] = slot
+        if death != b.NEVER:
+            _push(state, due, death, number, slot)
     return n_died
 
 
 @njit(nogil=True, cache=True)
 def _bury(window: MessageTable, died: npt.NDArray[np.int32]) -> None:
     """Give back what the dead of a block held."""
+    state, status, position = window.state, window.status, window.position
+    word_head, word_hash, word_start, n_words = window.word_head, window.word_hash, window.word_start, window.n_words
+    id_head, id_data, id_start, id_length = window.id_head, window.id_data, window.id_start, window.id_length
     for i in range(len(died)):
         slot = np.int64(died[i])
-        pool_give(window.word_head, window.word_hash, window.word_start[slot], np.int64(window.n_words[slot]))
-        pool_give(window.id_head, window.id_data, window.id_start[slot], (np.int64(window.id_length[slot]) + 7) >> 3)
-        window.status[slot] = 0
-        window.position[slot] = window.state[FREE_SLOT]
-        window.state[FREE_SLOT] = slot
-        window.state[COUNT] -= 1
+        pool_give(word_head, word_hash, word_start[slot], np.int64(n_words[slot]))
+        pool_give(id_head, id_data, id_start[slot], (np.int64(id_length[slot]) + 7) >> 3)
+        status[slot] = 0
+        position[slot] = state[FREE_SLOT]
+        state[FREE_SLOT] = slot
+        state[COUNT] -= 1
 
 
 @njit(nogil=True, cache=True)
-def _refill_ring(window: MessageTable) -> None:
+def _refill_ring(window: MessageTable, ring: npt.NDArray[np.int32]) -> None:
+    status, number = window.status, window.number
     for slot in range(1, window.state[USED] + 1):
-        if window.status[slot] == ALIVE:
-            window.ring[window.number[slot] & (len(window.ring) - 1)] = slot
+        if status[slot] == ALIVE:
+            ring[number[slot] & (len(ring) - 1)] = slot
 
 
 class LiveWindow:
@@ -230,12 +275,17 @@ class LiveWindow:
         self._make_room(block)
         born, death_start = np.zeros(n, np.int32), np.zeros(n + 1, np.int64)
         died = np.empty(self.n_live + len(block.messages.expires), np.int32)
-        n_died = _replay(self.table, weighting, block, born, death_start, died)
+        words = block.messages
+        units = np.empty(len(words.word_hash))
+        weigh(weighting, words.word_start[:-1], np.diff(words.word_start), words.word_hash, words.word_count, units)
+        hashes = _hash_ids(block.messages.id)
+        n_died = _replay(self.table, block, units, hashes, born, death_start, died)
         return Timeline(born, death_start, died[:n_died].copy())
 
     def bury(self, timeline: Timeline) -> None:
         """Give back what those that died in a block held."""
-        _bury(self.table, timeline.died)
+        if len(timeline.died):
+            _bury(self.table, timeline.died)
 
     def weigh_anew(self, weighting: Weighting) -> None:
         """Weigh every live message by a new version of the weights."""
@@ -244,7 +294,9 @@ class LiveWindow:
     def find(self, message: str) -> int:
         """The slot of the live message with this id, or 0."""
         data = np.frombuffer(message.encode(), np.uint8)
-        return int(find_live(self.table, data, 0, len(data)))
+        table, hash_ = self.table, np.uint64(hash_utf8(message.encode()))
+        id_bytes = table.id_data.view(np.uint8)
+        return int(find_live(table.slot_of, table.id_start, table.id_length, id_bytes, data, hash_, 0, len(data)))
 
     def holds(self, message: str, time: int) -> bool:
         """Whether a live message has this id, at a time that may still be to come."""
@@ -269,11 +321,11 @@ class LiveWindow:
             due=grown(table.due, int(table.state[DUE]) + n),
         )
         if (int(table.state[COUNT]) + n) * 2 > len(table.slot_of):
-            table = table._replace(slot_of=np.zeros(power_of_two(3 * (int(table.state[COUNT]) + n)), np.int32))
-            reindex(table)
+            table = table._replace(slot_of=np.zeros(power_of_two(3 * (int(table.state[COUNT]) + n)), np.uint64))
+            reindex(table, table.slot_of)
         if table.state[LIMIT] != b.NEVER:
             needed = min(int(table.state[LIMIT]), int(table.state[PUBLISHED]) + n) + 1
             if needed > len(table.ring):
                 table = table._replace(ring=np.zeros(power_of_two(needed), np.int32))
-                _refill_ring(table)
+                _refill_ring(table, table.ring)
         self.table = table

@@ -52,6 +52,11 @@ class Index(Protocol):
         all positions of the batch, so [born, dead) is to be looked at.
         """
 
+    def observe(self, subscriptions: Subscriptions, messages: Messages) -> None:
+        """Learn from a batch what `match` learns from it, without looking for anything: afterwards the index is the
+        same, but for counts of work.
+        """
+
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """All state, by name; what a snapshot keeps."""
 
@@ -71,12 +76,18 @@ INDEXES: Final[dict[str, str]] = {
 
 
 def load(registry: dict[str, str], name: str, what: str) -> Any:
-    """The class of a name in a registry."""
-    if name not in registry:
+    """The class of a name in a registry, or of a name `module:Class`, which is anybody's own."""
+    if name not in registry and ":" not in name:
         known = ", ".join(sorted(registry))
         raise InputError(Problem("method-unknown", what, repr(name), f"one of {known}"))
-    module, _, attribute = registry[name].partition(":")
-    return getattr(import_module(module), attribute)
+    module, _, attribute = registry.get(name, name).partition(":")
+    try:
+        return getattr(import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        if name in registry:
+            raise
+        expected = "module:Class, where the class can be imported from"
+        raise InputError(Problem("method-unknown", what, repr(name), expected, str(error))) from error
 
 
 def index_of(name: str, space: Space) -> Index:

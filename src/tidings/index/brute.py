@@ -85,6 +85,9 @@ class Brute:
                 return Pairs(start, slots[:found])
             room = found
 
+    def observe(self, subscriptions: Subscriptions, messages: Messages) -> None:
+        """There is nothing to learn."""
+
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Which slots are looked at."""
         return {"indexed": self._indexed}

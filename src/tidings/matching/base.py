@@ -36,6 +36,10 @@ def empty_found(room: int) -> Found:
     )
 
 
+NOTHING: Final = empty_found(0)
+"""What three of four matchers find in most blocks."""
+
+
 def longer_found(found: Found, room: int) -> Found:
     """The same rows with room for at least so many."""
     return Found._make(grown(column, max(room, 2 * len(column))) for column in found)

@@ -19,7 +19,7 @@ from tidings.columns.subscriptions import OF_KIND, SubscriptionTable
 from tidings.columns.window import Timeline
 from tidings.dtypes import Integer
 from tidings.index.clauses import satisfies, word_set
-from tidings.matching.base import Found, empty_found, longer_found
+from tidings.matching.base import NOTHING, Found, empty_found, longer_found
 from tidings.matching.live import add_words, in_force, live_before, pass_event
 from tidings.model.events import Configure
 from tidings.space.around import around_meets
@@ -167,7 +167,7 @@ class BruteAround:
         """Replay a block."""
         table, vocabulary = subscriptions.table, subscriptions.vocabulary.arrays()
         if not table.state[OF_KIND + b.AROUND]:
-            return empty_found(0)
+            return NOTHING
         words = word_set(len(vocabulary.references))
         live = live_before(window, timeline)
         found, n, event = empty_found(1024), 0, 0

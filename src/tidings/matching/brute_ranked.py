@@ -21,7 +21,7 @@ from tidings.columns.standing import Changes, Subscriptions
 from tidings.columns.subscriptions import OF_KIND, SubscriptionTable
 from tidings.columns.window import Timeline
 from tidings.dtypes import Integer
-from tidings.matching.base import Found, empty_found, longer_found
+from tidings.matching.base import NOTHING, Found, empty_found, longer_found
 from tidings.matching.live import in_force, live_before, pass_event
 from tidings.matching.scores import Measure, shares_word, similar, unit_words
 from tidings.model.events import Configure
@@ -317,7 +317,7 @@ class _BruteRanked:
         """Replay a block."""
         table = subscriptions.table
         if not table.state[OF_KIND + self.kind]:
-            return empty_found(0)
+            return NOTHING
         kept = self._kept
         room = _room_of(self.kind, table, changes.began)
         self._kept = kept = kept._replace(

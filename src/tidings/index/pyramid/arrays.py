@@ -49,7 +49,8 @@ PROBED: Final = 4
 SCANNED: Final = 5
 VERIFIED: Final = 6
 MATCHED: Final = 7
-N_COUNTERS: Final = 8
+OWED: Final = 8
+N_COUNTERS: Final = 9
 
 
 class PyramidArrays(NamedTuple):
@@ -58,7 +59,8 @@ class PyramidArrays(NamedTuple):
     frame: npt.NDArray[np.float64]
     """min_x, min_y, and the factors from coordinates to 32-bit fixed-point numbers; last, 1.0 on the globe."""
     counter: npt.NDArray[np.int64]
-    """MESSAGES (decayed with `hits`), CURSOR of the patrol, ENTRIES, and totals of work since the start."""
+    """MESSAGES (decayed with `hits`), CURSOR of the patrol, ENTRIES, totals of work since the start, and OWED: messages
+    for which nobody has patrolled yet."""
     root: npt.NDArray[np.uint32]
     """By word id: its node, 0 for none."""
     hits: npt.NDArray[np.uint32]

@@ -14,7 +14,7 @@ from tidings.index.clauses import word_set
 from tidings.index.pyramid import arrays as a
 from tidings.index.pyramid.filing import file_slot, has_node_room, unfile_slot
 from tidings.index.pyramid.searching import search
-from tidings.index.pyramid.tuning import fade, patrol
+from tidings.index.pyramid.tuning import count_words, fade, patrol
 from tidings.model.events import Space
 from tidings.space.extent import extent_of, is_globe
 from tidings.space.geometry import INDEX_BOXES
@@ -61,7 +61,6 @@ class Pyramid:
         self._stack = np.empty((1024, 4), np.int64)
         self._low_set = word_set(1 << 16)
         self._words = word_set(0)
-        self._owed = 0
 
     def insert(self, subscriptions: Subscriptions, slots: npt.NDArray[np.int32]) -> None:
         """File these subscriptions."""
@@ -84,6 +83,12 @@ class Pyramid:
         start, slot = search(self._arrays, subscriptions.table, messages, versions, self._low_set, self._words)
         self._tune(subscriptions, len(messages.position))
         return Pairs(start, slot)
+
+    def observe(self, subscriptions: Subscriptions, messages: Messages) -> None:
+        """Count the words of the messages; then the tuning that comes after a match."""
+        self._know_words(subscriptions)
+        count_words(self._arrays.counter, self._arrays.hits, messages.word, len(messages.position))
+        self._tune(subscriptions, len(messages.position))
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """All state, by name."""
@@ -113,7 +118,10 @@ class Pyramid:
 
     def _tune(self, subscriptions: Subscriptions, n_messages: int) -> None:
         fade(self._arrays)
-        budget, self._owed = divmod(self._owed + n_messages, MESSAGES_PER_PATROLLED)
+        counter = self._arrays.counter
+        budget, counter[a.OWED] = divmod(int(counter[a.OWED]) + n_messages, MESSAGES_PER_PATROLLED)
+        if not budget:
+            return
         references = subscriptions.vocabulary.arrays().references
         homeless = patrol(self._arrays, subscriptions.table, references, self._boxes, self._stack, budget)
         if homeless:

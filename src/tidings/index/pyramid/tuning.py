@@ -26,6 +26,16 @@ NOTABLE: Final = 64.0
 
 
 @njit(nogil=True, cache=True)
+def count_words(
+    counter: npt.NDArray[np.int64], hits: npt.NDArray[np.uint32], word: npt.NDArray[np.uint32], n_messages: int
+) -> None:
+    """Count what the search counts of the words of messages, where nobody searches."""
+    counter[MESSAGES] += n_messages
+    for i in range(len(word)):
+        hits[word[i]] += np.uint32(1)
+
+
+@njit(nogil=True, cache=True)
 def fade(arrays: PyramidArrays) -> None:
     """Halve the counts of messages once enough have come."""
     if arrays.counter[MESSAGES] >= HALF_LIFE:
