@@ -16,7 +16,7 @@ class Row(Struct, frozen=True, kw_only=True):
 
     name: str
     """The method, and in brackets what is other than in the plain workload."""
-    role: Literal["index", "floor"]
+    role: Literal["index", "method", "floor"]
     messages_per_s: float
     """In batches, ids as strings out, per second of one core; the median of several passes."""
     p50_us: float | None = None

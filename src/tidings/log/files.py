@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from tidings.log.event_fields import event_from_fields, space_of_fields
 from tidings.log.geojson import read_geojson, write_geojson
-from tidings.log.ndjson import read_lines
+from tidings.log.ndjson import Line, read_lines
 from tidings.log.output import STANDARD, suffix_of, whole_file
 from tidings.log.tables import Row, read_arrow, read_parquet, write_arrow, write_parquet
 from tidings.log.wire import decode_event, encode_event, fields_of, line_too_long
@@ -89,12 +89,16 @@ class EventFile:
                 self.space = entry.event.space
             yield entry
 
-    def _lines(self) -> Iterator[Entry]:
+    def lines(self) -> Iterator[Line]:
+        """The lines of a file of lines, as they are; instead of iterating over its events."""
         try:
-            for position, data, problem in read_lines(self._file):
-                yield Entry(position, InputError(problem) if problem else self._decoded(data), data)
+            yield from read_lines(self._file)
         except (OSError, pa.ArrowInvalid) as error:
             raise FileError(Problem("file-corrupt", self.path, str(error), "a file that can be read")) from None
+
+    def _lines(self) -> Iterator[Entry]:
+        for position, data, problem in self.lines():
+            yield Entry(position, InputError(problem) if problem else self._decoded(data), data)
 
     def _decoded(self, line: bytes) -> Event | InputError:
         try:

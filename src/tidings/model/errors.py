@@ -43,6 +43,17 @@ CODES: Final[dict[str, str]] = {
     "method-unknown": "No index, matcher or workload of this name is registered.",
     "option-invalid": "An option of a command or a call has a value that it cannot take.",
     "word-collision": "Two different words have the same 64-bit hash.",
+    "disk-full": "There is no room left to write; nothing was written, and writing goes on when there is room again.",
+    "log-behind": "The log ends before a position that was already used: it is an older copy, or another log.",
+    "log-busy": "Another process has held the lock of a file for too long.",
+    "log-closed": "The log was closed, or opened for reading only.",
+    "position-gone": "A position is no longer kept, or was lost when the log was repaired.",
+    "producer-sequence": "A producer's submission does not follow the one before it.",
+    "stale-epoch": "Another driver has taken over; what this one wants to write is refused.",
+    "poison": "The matcher fails at an event, which is set aside after its bounded tries.",
+    "java-missing": "There is no Java to run Spark with, or it is too old.",
+    "package-missing": "A package that this needs is not installed.",
+    "kafka-unreachable": "No broker of Kafka answers, or it refuses.",
 }
 """Every stable code with its meaning."""
 
@@ -111,6 +122,10 @@ class FileError(TidingsError):
 
 class LimitError(TidingsError):
     """A bound of the system is reached."""
+
+
+class StaleEpochError(TidingsError):
+    """Another driver has taken over; this one may write nothing more."""
 
 
 def shortened(value: object, length: int = 60) -> str:

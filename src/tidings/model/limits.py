@@ -36,3 +36,19 @@ MAX_SUBSCRIPTIONS: Final = 2**29 - 2
 """Subscriptions in force in one shard."""
 MAX_VOCABULARY: Final = 2**31 - 2
 """Distinct words that the subscriptions of one shard use."""
+MAX_SUBMISSION_EVENTS: Final = 65_536
+"""Events of one submission to a log."""
+MAX_SUBMISSION_BYTES: Final = 16 * 1024 * 1024
+"""Bytes of one submission to a log, as lines."""
+MAX_FRAME_EVENTS: Final = 8192
+"""Events that a log keeps together under one checksum."""
+MAX_FRAME_BYTES: Final = 1024 * 1024
+"""Bytes of such events, unless it is a single one."""
+MAX_PENDING_BYTES: Final = 64 * 1024 * 1024
+"""Bytes that wait to be appended to a log by one process; who wants to append more waits."""
+MAX_PRODUCERS: Final = 4096
+"""Producers whose sequences a log remembers; the one that was silent for longest is forgotten."""
+MAX_PRODUCER_SEQUENCES: Final = 64
+"""The last submissions of a producer that a log knows again."""
+MAX_CONSUMERS: Final = 1024
+"""Consumers whose needs a log remembers."""

@@ -1,0 +1,1 @@
+"""Kafka for real: a broker on loopback, appended to, read from and relayed to."""
