@@ -11,12 +11,12 @@ KEY := $(shell { cat requirements.lock requirements-dev.lock pyproject.toml; pwd
 RUN := .venv/run-$(KEY)
 DEV := .venv/dev-$(KEY)
 WARM := .venv/warm-$(KEY)
-ROOMS := columns index matching space words
+ROOMS := columns index matching space spread words
 KERNELS := src/tidings/kernels.py $(wildcard $(ROOMS:%=src/tidings/%/*.py) $(ROOMS:%=src/tidings/%/*/*.py))
 
 MAKEFLAGS += --no-print-directory
 .NOTPARALLEL:
-.PHONY: help setup demo test lint type bench docs ci lock mutants clean always
+.PHONY: help setup demo test lint type bench docs ci lock mutants crash clean always
 
 help: ## List these commands
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1~\2/p' Makefile | awk -F '~' '{ printf "%-16s %s\n", $$1, $$2 }'
@@ -54,14 +54,21 @@ lock: $(DEV) ## Pin all dependencies anew (LOCK=--upgrade takes the newest of ea
 mutants: $(DEV) $(WARM) ## See whether the tests notice faults put into the code
 	$(BIN)/python -m tests.mutants
 
+crash: $(DEV) $(WARM) ## Kill the pipeline again and again, and see whether its deliveries are the same
+	$(BIN)/python -m tests.crash
+
 clean: ## Remove .venv and all that was built
 	rm -rf .venv .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist out
 	find src tests -name __pycache__ -prune -exec rm -rf {} +
 
 # The lock files say what, never from where: they hold on any machine, whatever its pip is configured to ask.
-COMPILE := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes \
-	--no-header --no-emit-index-url --no-emit-find-links $(LOCK)
-INSTALL := $(PIP) install --require-hashes --only-binary :all: --requirement
+COMPILE := $(BIN)/uv pip compile pyproject.toml --extra spark --extra kafka --quiet --universal \
+	--python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-emit-find-links $(LOCK)
+
+# PySpark is the one that comes as sources only. What builds it is pinned too, so it is installed first and used as it is.
+BUILDER := sed -n '/^setuptools==/,/\# via/p' requirements.lock
+INSTALL := $(PIP) install --require-hashes --only-binary :all:
+BUILDING := --no-binary pyspark --no-build-isolation --use-pep517
 
 # A .venv whose Python is gone or has changed is made anew, from PYTHON=… or the first python3 that will do.
 FITS := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))
@@ -82,12 +89,14 @@ endef
 $(RUN): $(if $(wildcard $(BIN)/python),,always)
 	@$(VENV)
 	@rm -f .venv/run-* .venv/dev-* .venv/warm-*
-	$(INSTALL) requirements.lock
+	@$(BUILDER) > .venv/builder.lock
+	$(INSTALL) --requirement .venv/builder.lock
+	$(INSTALL) $(BUILDING) --requirement requirements.lock
 	$(PIP) install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
 $(DEV): $(RUN)
-	$(INSTALL) requirements-dev.lock
+	$(INSTALL) $(BUILDING) --requirement requirements-dev.lock
 	@touch $@
 
 $(WARM): $(RUN) $(KERNELS)

@@ -112,7 +112,12 @@ def test_every_room_says_its_job_and_imports_nothing():
     for room in ROOMS:
         tree = ast.parse((PACKAGE / room / "__init__.py").read_text())
         assert ast.get_docstring(tree), room
-        assert len(tree.body) == 1, f"{room}/__init__.py is its docstring and nothing else"
+        if room in ("spark", "testing"):
+            # People import from these two, and get what they ask for when they ask for it.
+            imported = {node.module for node in tree.body if isinstance(node, ast.ImportFrom)}
+            assert imported <= {"importlib", "typing"}, f"{room}/__init__.py imports when it is asked"
+        else:
+            assert len(tree.body) == 1, f"{room}/__init__.py is its docstring and nothing else"
 
 
 def test_every_module_can_be_imported_and_says_what_it_is():

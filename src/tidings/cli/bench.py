@@ -1,4 +1,4 @@
-"""`tidings bench`: measure methods against floors."""
+"""`tidings bench`: measure methods, the log and the pipeline against floors."""
 
 import sys
 from collections.abc import Callable
@@ -123,6 +123,151 @@ def within(ctx: click.Context, /, methods: tuple[str, ...], as_json: bool, chart
         from tidings.lab.chart import save_chart
 
         save_chart(report, chart)
+    if as_json or not sys.stdout.isatty():
+        click.echo(report.to_json().decode())
+        return
+    from tidings.cli.tables import print_report
+
+    print_report(report)
+
+
+SMALL_PIPELINE: Final = {
+    "subscriptions": 5_000,
+    "messages": 60_000,
+    "batch": 5_000,
+    "floor_subscriptions": 5_000,
+    "rate": 2_000,
+    "seconds": 5.0,
+    "singles": 10,
+    "memory_subscriptions": 2_000,
+    "memory_events": 200_000,
+    "scaling_subscriptions": (2_000, 5_000),
+    "scaling_shards": (1, 2, 4),
+    "scaling_messages": 40_000,
+}
+
+
+def _numbers(ctx: click.Context, param: click.Parameter, value: str) -> tuple[int, ...]:
+    names = _names(ctx, param, value)
+    if not all(name.replace("_", "").isdigit() for name in names):
+        raise click.BadParameter("whole numbers with commas between them")
+    return tuple(map(int, names))
+
+
+def _count(name: str, default: int, what: str) -> Callable[[Function], Function]:
+    """An option that takes how many."""
+    return click.option(name, metavar="N", type=click.IntRange(1), default=default, show_default=True, help=what)
+
+
+@command.command(
+    epilog="""\b
+Examples:
+  tidings bench pipeline --small
+  tidings bench pipeline --json > pipeline.json
+  tidings bench pipeline --parts throughput,fixed --subscriptions 100000
+  tidings bench pipeline --parts scaling --charts docs/measured --folder bench
+  tidings bench pipeline --parts memory --memory-events 2000000
+
+\b
+PART is one of:
+  throughput  messages a second with a lag, and where the time of a batch goes
+  floor       the same with fewer subscriptions, beside a SQL join in the same Spark
+  fixed       what a batch of one event costs
+  latency     from append to commit at a steady rate; new subscriptions meanwhile
+  restart     from the start of the process to the first delivery, after a stop and after a kill
+  memory      of driver, Java and workers over many events
+  scaling     masters, shards, subscriptions
+All but floor, memory and scaling go on with one state."""
+)
+@click.option(
+    "--parts",
+    metavar="PART[,PART…]",
+    default="throughput,floor,fixed,latency,restart,memory,scaling",
+    show_default=True,
+    callback=_names,
+    help="What to measure.",
+)
+@_count("--subscriptions", 1_000_000, "How many there are.")
+@_count("--messages", 1_000_000, "How many are run through.")
+@_count("--batch", 50_000, "Events of a batch.")
+@click.option("--master", default="local[2]", show_default=True, help="Spark's master.")
+@_count("--shards", 2, "How many.")
+@click.option("--within", "method", metavar="NAME", default="pyramid", show_default=True, help="The index.")
+@_count("--floor-subscriptions", 100_000, "Of the floor, and of the pipeline beside it.")
+@_count("--rate", 10_000, "Messages a second where latency is measured.")
+@click.option("--seconds", type=float, default=60.0, show_default=True, help="For so long.")
+@_count("--singles", 50, "Batches of one event.")
+@_count("--memory-subscriptions", 10_000, "Where memory is measured.")
+@_count("--memory-events", 10_000_000, "So many messages then.")
+@click.option("--scaling-masters", default="local[1],local[2]", show_default=True, callback=_names, help="Compared.")
+@click.option("--scaling-shards", default="1,2,4,8,16", show_default=True, callback=_numbers, help="Compared.")
+@click.option(
+    "--scaling-subscriptions",
+    default="10000,100000,1000000,4000000",
+    show_default=True,
+    callback=_numbers,
+    help="Compared.",
+)
+@_count("--scaling-messages", 500_000, "How many are run through, each time.")
+@click.option("--seed", metavar="N", type=int, default=1, show_default=True, help="Of everything that is drawn.")
+@click.option("--folder", metavar="DIR", help="Keep logs there, and take those that are there.")
+@click.option("--small", is_flag=True, help="A small form that is done in minutes.")
+@click.option("--charts", metavar="DIR", help="Draw pictures of memory and scaling into this folder.")
+@options.as_json
+@click.pass_context
+def pipeline(ctx: click.Context, /, as_json: bool, small: bool, charts: str | None, **given: Any) -> None:
+    """Measure the pipeline end to end: from a log through Spark to committed deliveries.
+
+    By default everything at full size, which takes an hour and 10 GB of disk. A table on a terminal, else JSON.
+    """
+    from tidings.lab.bench_pipeline import PipelineBench, bench_pipeline
+
+    if charts is not None:
+        from tidings.lab.pipeline_charts import check_charts
+
+        check_charts(charts)
+    if small:
+        given |= {name: value for name, value in SMALL_PIPELINE.items() if _is_default(ctx, name)}
+    with Progress(as_json, steps=True) as progress:
+        report = bench_pipeline(PipelineBench(**given), progress)
+    if charts is not None:
+        from tidings.lab.pipeline_charts import save_charts
+
+        save_charts(report, charts)
+    if as_json or not sys.stdout.isatty():
+        click.echo(report.to_json().decode())
+        return
+    from tidings.cli.tables import print_aims, print_report
+
+    if report.rows:
+        print_report(report)
+    print_aims(report)
+
+
+@command.command(
+    epilog="""\b
+Examples:
+  tidings bench log
+  tidings bench log --messages 20000 --group 50 --json
+  tidings bench log --folder data"""
+)
+@_count("--messages", 100_000, "Of one pass.")
+@_count("--group", 200, "Events that are appended together.")
+@click.option(
+    "--repetitions", metavar="N", type=click.IntRange(1, 100), default=5, show_default=True, help="The median counts."
+)
+@click.option("--seed", metavar="N", type=int, default=1, show_default=True, help="Of everything that is drawn.")
+@click.option("--folder", metavar="DIR", help="On which disk; a temporary folder when absent.")
+@options.as_json
+def log(as_json: bool, **given: Any) -> None:
+    """Measure appending to a log against bare rows in SQLite, in the same run.
+
+    Both are committed with `synchronous=FULL`. A table on a terminal, else JSON.
+    """
+    from tidings.lab.bench_log import LogBench, bench_log
+
+    with Progress(as_json, steps=True) as progress:
+        report = bench_log(LogBench(**given), progress)
     if as_json or not sys.stdout.isatty():
         click.echo(report.to_json().decode())
         return

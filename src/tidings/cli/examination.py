@@ -17,6 +17,8 @@ from tidings import kernels
 from tidings.cli.options import KINDS, registry
 from tidings.lab.report import this_machine
 from tidings.matching.engine import Engine
+from tidings.model.errors import FileError
+from tidings.spark.java import find_java
 
 DISTRIBUTIONS: Final = ("numba", "llvmlite", "numpy", "pyarrow", "msgspec", "regex", "click", "rich")
 LITTLE_MEMORY: Final = 2 << 30
@@ -42,15 +44,17 @@ def examine() -> Examination:
     """Look at everything."""
     directory, machine = kernels.cache_directory(), this_machine()
     versions = [f"{name} {metadata.version(name)}" for name in DISTRIBUTIONS]
+    spark, unfit = _spark()
     facts = {
         "tidings": [f"{tidings.__version__} in {Path(tidings.__file__).parent}"],
         "python": [f"{platform.python_implementation()} {platform.python_version()}, {sys.executable}"],
         "machine": [f"{machine.cpu}, {machine.cores} cores, {_memory() / 2**30:.1f} GiB", platform.platform()],
         "methods": [_methods(kind) for kind in KINDS],
         "packages": [", ".join(versions[:4]), ", ".join(versions[4:])],
+        "spark": spark,
         "kernels": [str(directory), _state(directory), f"{n_compiled()} of {n_kernels()} compiled"],
     }
-    return Examination(facts, _fixes(directory))
+    return Examination(facts, unfit + _fixes(directory))
 
 
 def n_kernels() -> int:
@@ -90,6 +94,20 @@ def _fixes(directory: Path) -> list[Fix]:
     if sys.getfilesystemencoding().lower() != "utf-8":
         fixes.append(Fix(f"File names are {sys.getfilesystemencoding()} here", "Set LANG=C.UTF-8."))
     return fixes
+
+
+def _spark() -> tuple[list[str], list[Fix]]:
+    """What there is to run a pipeline on Spark with; who has not asked for Spark has nothing to fix."""
+    try:
+        facts = [f"pyspark {metadata.version('pyspark')}, pandas {metadata.version('pandas')}"]
+    except metadata.PackageNotFoundError as error:
+        return [f"{error.name} is not installed (python -m pip install 'tidings[spark]')"], []
+    try:
+        java = find_java()
+    except FileError as error:
+        problem = error.problems[0]
+        return [*facts, f"Java: {problem.found}"], [Fix("Spark has no Java to run on", problem.hint)]
+    return [*facts, f"Java {java.version} in {java.home}, found by way of {java.origin}"], []
 
 
 def _methods(kind: str) -> str:

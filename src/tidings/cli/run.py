@@ -5,11 +5,12 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
 from tidings.cli import options
+from tidings.cli.replayed import Replayed
 from tidings.cli.terminal import Progress, counted, lasted
 from tidings.model.errors import InputError, Problem
 
@@ -19,16 +20,6 @@ if TYPE_CHECKING:
 STANDARD = "-"
 REJECTED = 3
 """The status when some events were bad and went to the file for rejects."""
-
-
-class Replayed(NamedTuple):
-    """What came of a log."""
-
-    events: int
-    deltas: int
-    rejected: int
-    problems: int
-    seconds: float
 
 
 def replay(
@@ -83,6 +74,7 @@ Examples:
   zcat events.ndjson.gz | tidings run - --out - | grep '"s1"'
   tidings run feed.ndjson --out deltas.ndjson --rejects bad.ndjson
   tidings run events.ndjson --out check.ndjson --within brute
+  tidings run events.ndjson --out deltas.ndjson --on spark --master 'local[2]' --shards 4
 
 \b
 The suffix of a file says its format: .ndjson or .jsonl (also with .gz or .zst),
@@ -94,11 +86,25 @@ Status: 0 done, 2 something is wrong and nothing was written, 3 bad events are i
 @click.option("--out", metavar="FILE", default=STANDARD, help="Where the deltas go; standard output when absent.")
 @options.methods
 @click.option("--with", "extras", type=click.Choice(["message"]), help="With each delta the event of its message.")
+@click.option("--on", type=click.Choice(["process", "spark"]), default="process", show_default=True, help="The engine.")
+@click.option("--master", default="local[*]", show_default=True, help="On Spark: its master.")
+@click.option("--plan", metavar="NAME", default="hash", show_default=True, help="On Spark: how shards are made.")
+@click.option("--shards", metavar="N", type=int, help="On Spark: how many; one per core when absent.")
 @click.option("--rejects", metavar="FILE", help="Apply the good events; the bad ones go here with their problems.")
 @options.quiet
 @options.as_json
 def command(
-    log: str, out: str, extras: str | None, rejects: str | None, quiet: bool, as_json: bool, **given: str | None
+    log: str,
+    out: str,
+    extras: str | None,
+    on: str,
+    master: str,
+    plan: str,
+    shards: int | None,
+    rejects: str | None,
+    quiet: bool,
+    as_json: bool,
+    **given: str | None,
 ) -> None:
     """Replay a log of events and write its deltas.
 
@@ -106,9 +112,11 @@ def command(
     and nothing is written, unless there is a file for rejects.
     """
     with Progress(quiet or as_json) as progress:
-        done = replay(
-            log, out, methods=options.chosen(given), with_message=extras == "message", rejects=rejects, told=progress
-        )
+        methods, with_message = options.chosen(given), extras == "message"
+        if on == "spark":
+            done = _replay_on_spark(log, out, master, plan, shards, methods, with_message, rejects, progress)
+        else:
+            done = replay(log, out, methods=methods, with_message=with_message, rejects=rejects, told=progress)
     if as_json:
         # Standard output is the answer's when the answer goes there.
         click.echo(json.dumps(done._asdict() | {"out": out, "rejects": rejects}), err=STANDARD in (out, rejects))
@@ -119,6 +127,34 @@ def command(
         click.echo(", ".join(parts), err=True)
     if done.rejected:
         raise click.exceptions.Exit(REJECTED)
+
+
+def _replay_on_spark(
+    log: str,
+    out: str,
+    master: str,
+    plan: str,
+    shards: int | None,
+    methods: dict[str, str],
+    with_message: bool,
+    rejects: str | None,
+    told: Callable[[str], None],
+) -> Replayed:
+    from tidings.cli.run_on_spark import replay_on_spark
+    from tidings.spark.launch import cores_of
+
+    _check_files(log, out, rejects)
+    return replay_on_spark(
+        log,
+        out,
+        methods=methods,
+        master=master,
+        plan=plan,
+        shards=cores_of(master) if shards is None else shards,
+        with_message=with_message,
+        rejects=rejects,
+        told=told,
+    )
 
 
 def _check_files(log: str, out: str, rejects: str | None) -> None:

@@ -1,13 +1,17 @@
 """The report of a benchmark as a table on a terminal."""
 
 from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+import msgspec
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from tidings.lab.report import Report, Row
+
+if TYPE_CHECKING:
+    from tidings.lab.bench_pipeline import PipelineReport
 
 _COLUMNS: Final[tuple[tuple[str, Callable[[Row], str]], ...]] = (
     ("messages/s", lambda row: f"{row.messages_per_s:,.0f}"),
@@ -44,6 +48,21 @@ def print_report(report: Report) -> None:
     console.print(
         f"\n{n_subscriptions:,} subscriptions, seed {report.seed}, {machine.cpu}, Python {machine.python}", style="dim"
     )
+
+
+def print_aims(report: "PipelineReport") -> None:
+    """Print what was aimed at beside what was measured, and where the time of a batch goes."""
+    console = Console(highlight=False)
+    aims = Table(box=None, show_header=False, pad_edge=False)
+    for one in report.aims:
+        verdict = Text("met", "green") if one.met else Text("missed", "red")
+        aims.add_row(Text(one.figure, "cyan"), Text(f"{one.value:,.4g}", "bold"), Text(one.aim, "dim"), verdict)
+    console.print()
+    console.print(aims)
+    if report.throughput is not None:
+        told = msgspec.to_builtins(report.throughput.phases)
+        parts = [f"{name} {value:,.0f}" for name, value in told.items() if name != "spark"]
+        console.print(Text(f"\nms of a batch: {', '.join(parts)}", "dim"))
 
 
 def _number(value: float | None, digits: int) -> str:

@@ -49,6 +49,8 @@ def steps() -> Iterator[Step]:
             for log in (globe, plane):
                 yield "try", partial(try_on, str(log), "word1 OR word2", where, 3, {})
         yield "run", partial(_run, long, {})
+        for number, log in enumerate((globe, plane)):
+            yield "pipeline", partial(_shards, log, Path(folder, f"shards-{number}"))
         yield "bench", _bench
         yield "demo", _demo
         yield "engine", partial(_engine, Path(folder, "saved"))
@@ -79,6 +81,13 @@ def _demo() -> None:
 
     for _ in Evening(0):
         pass
+
+
+def _shards(log: Path, folder: Path) -> None:
+    from tidings.cli.warming_shards import run_shards
+
+    folder.mkdir()
+    run_shards(log, folder)
 
 
 def _lasting(number: int) -> Fields:

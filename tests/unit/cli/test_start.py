@@ -57,13 +57,14 @@ def test_every_command_has_examples_and_begins_as_the_list_says(name):
     command = cli.get_command(click.Context(cli), name)
     assert command is not None
     assert (command.help or "").startswith(COMMANDS[name].partition(".")[0].partition(";")[0])
-    subcommands = [["within"]] if name == "bench" else [[]]
-    for more in subcommands:
-        told = CliRunner().invoke(cli, [name, *more, "--help"]).output
-        described, _, examples = told.partition("Examples:")
-        assert f"tidings {' '.join([name, *more])}" in examples
-        for option in re.findall(r"(?<= )--[a-z][a-z-]+", examples):
-            assert option in described, option
+    below = sorted(command.commands) if isinstance(command, click.Group) else []
+    told = [CliRunner().invoke(cli, [name, *more, "--help"]).output for more in ([], *([one] for one in below))]
+    described = "".join(text.partition("Examples:")[0] for text in told)
+    examples = "".join(text.partition("Examples:")[2] for text in told)
+    own = re.findall(rf"tidings {name}(?![a-z])[^|\n]*(?:\\\n[^|\n]*)?", examples)
+    assert own, examples
+    for option in re.findall(r"(?<= )--[a-z][a-z-]+", " ".join(own)):
+        assert option in described, option
 
 
 def test_the_examples_of_the_help_name_real_commands():
