@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 JVM: Final = "java"
-DAEMON: Final = "tidings.spark.daemon"
+DAEMONS: Final = ("-m tidings.spark.daemon", "-m pyspark.daemon")
 READER: Final = "source_runner"
 EXECUTOR: Final = "CoarseGrainedExecutorBackend"
 _PARENT, _SESSION = 1, 3
@@ -107,5 +107,5 @@ def _has(process: Process, mark: str) -> bool:
 
 def _is_daemon(process: Process, all_: list[Process]) -> bool:
     parent = next((other for other in all_ if other.id == process.parent), None)
-    is_python = DAEMON in process.command or "pyspark.daemon" in process.command
+    is_python = any(module in process.command for module in DAEMONS)
     return is_python and (parent is None or parent.command != process.command)

@@ -1,6 +1,7 @@
 """A round of a campaign: one random log, fed while a pipeline lives and dies over it, and what was delivered."""
 
 import json
+import re
 import shutil
 import signal
 import subprocess
@@ -35,6 +36,7 @@ AHEAD: Final = 150
 POLL_S: Final = 0.01
 FULL_S: Final = 3.0
 FAILURES: Final = 2
+_COMMITTED: Final = re.compile(r"^([0-9.]+) done ([0-9]+) ,", re.M)
 
 
 class Stuck(Exception):  # noqa: N818
@@ -187,7 +189,8 @@ class Round:
         self._feeding.join()
         while self.done() < self._fed:
             self._progress(self.done())
-        self.stop_life()
+        if not self.life.is_over:
+            self.stop_life()
         self._count_failure()
         assert self._deliveries is not None
         lines = [json.dumps(delta, ensure_ascii=False) for delta in deltas_of(self.log[: self._fed])]
@@ -302,15 +305,14 @@ class Round:
     def _count_failure(self) -> None:
         """A task that failed twice, as the index was told to, is a trial too."""
         found = [path.stat().st_mtime for path in self.folder.glob("crash-*")]
-        if len(found) == FAILURES and not self._has_failed and self.done() > self.fails_at:
+        if len(found) < FAILURES or self._has_failed:
+            return
+        said = "\n".join(life.output.read_text(errors="replace") for life in self._lives)
+        committed = [float(at) for at, end in _COMMITTED.findall(said) if int(end) > self.fails_at]
+        # A commit is there a moment before it is told.
+        if committed:
             self._has_failed = True
-            committed = min(
-                float(line.split()[0])
-                for life in self._lives
-                for line in life.output.read_text(errors="replace").splitlines()
-                if " done " in line and int(line.split()[2]) > self.fails_at
-            )
-            self.trials.append(Trial(faults.FAILING_TASK, self.master, committed - min(found), 0))
+            self.trials.append(Trial(faults.FAILING_TASK, self.master, min(committed) - min(found), 0))
 
     def _how(self, life: Life) -> str:
         names = {

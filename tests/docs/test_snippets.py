@@ -34,6 +34,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An empty folder with the examples where a copy of the repository has them."""
     shutil.copytree(ROOT / "docs" / "examples", tmp_path / "docs" / "examples")
     monkeypatch.chdir(tmp_path)
+    # As in an environment that is activated: the workers of a session that a page starts are this Python.
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     with patch.dict(INDEXES):
         yield tmp_path
 
@@ -123,6 +125,8 @@ def _parse(typed: str, where: str) -> None:
         context = click.Context(cli, info_name="tidings")
         command, rest = cli, words[1:]
         while isinstance(command, click.Group) and rest != ["--help"]:
+            if command.invoke_without_command and rest[0].startswith("-"):
+                break
             _, command, rest = command.resolve_command(context, rest)
             assert command is not None, where
         if rest != ["--help"]:

@@ -63,7 +63,7 @@ def lively_log(seed: int, events: int, profile: str, **more: Any) -> list[Event]
     """A random log with enough answers; the seed that it took is the first from `seed` on that will do."""
     while True:
         log = random_log(seed, events, profile, **more)
-        if len(log) == events and len(deltas_of(log)) > events // 4:
+        if len(log) == events and len(deltas_of(log)) > max(12, events // 4):
             return log
         seed += 1_000_003
 

@@ -50,6 +50,8 @@ CODES: Final[dict[str, str]] = {
     "position-gone": "A position is no longer kept, or was lost when the log was repaired.",
     "producer-sequence": "A producer's submission does not follow the one before it.",
     "stale-epoch": "Another driver has taken over; what this one wants to write is refused.",
+    "job-failed": "Spark cannot run a batch; what is done stays done.",
+    "state-spread": "The state of a pipeline was made with another plan or another number of shards.",
     "poison": "The matcher fails at an event, which is set aside after its bounded tries.",
     "java-missing": "There is no Java to run Spark with, or it is too old.",
     "package-missing": "A package that this needs is not installed.",

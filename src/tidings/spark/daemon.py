@@ -15,7 +15,8 @@ import gc
 import importlib
 import os
 import sys
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final
 
 WORKER: Final = "pyspark.worker"
 """The only kind of worker that matches; the others plan and end, so nothing is prepared for them."""
@@ -47,9 +48,22 @@ def main() -> None:
     """Prepare, then be the daemon that PySpark would have started."""
     if sys.argv[1:2] in ([], [WORKER]):
         prepare()
-    from pyspark.daemon import manager
+    from pyspark import daemon
 
-    manager()
+    daemon.worker = quiet(daemon.worker)
+    daemon.manager()
+
+
+def quiet(worker: Callable[..., int]) -> Callable[..., int]:
+    """A worker that ends in silence when nobody listens any more: Spark has stopped, and that is no error."""
+
+    def work(*given: Any) -> int:
+        try:
+            return worker(*given)
+        except (BrokenPipeError, ConnectionResetError):
+            return 0
+
+    return work
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ from tidings.spark.exchange import cleared
 from tidings.spark.failures import PipelineError, blames_events, is_stale, reason_of
 from tidings.spark.feeds import Feed
 from tidings.spark.metrics import BatchReport, Metrics
+from tidings.spark.placing import keys_of
 from tidings.spark.settings import PipelineSettings
 from tidings.spark.shard_task import step_of
 from tidings.spark.snapshot_policy import SnapshotPolicy
@@ -83,8 +84,11 @@ class Driver:
             share=settings.snapshot_share,
         )
         # One row per shard, partitioned as the chunks will be: where its cached partition lies, the shard's task runs.
+        keys = ", ".join(map(str, keys_of(spread.shards)))
+        self._placed: Final = f"element_at(array({keys}), shard + 1)"
         handles = spark.range(0, spread.shards, 1, spread.shards).selectExpr("cast(id as int) as shard")
-        self._handles: Final = handles.repartition(spread.shards, "shard").cache()
+        handles = handles.selectExpr("shard", f"{self._placed} as place")
+        self._handles: Final = handles.repartition(spread.shards, "place").cache()
         self._handles.count()
 
     @property
@@ -169,8 +173,9 @@ class Driver:
             aside=self._aside,
         )
         chunks = feed.chunks(self._spark, batch, self._aside, rows)
+        placed = chunks.selectExpr("*", f"{self._placed} as place")
         answered = (
-            self._handles.groupBy("shard").cogroup(chunks.groupBy("shard")).applyInArrow(step_of(work), ANSWER_SCHEMA)
+            self._handles.groupBy("place").cogroup(placed.groupBy("place")).applyInArrow(step_of(work), ANSWER_SCHEMA)
         )
         answers = [unpacked(answer.as_buffer(), ShardAnswer) for answer in answered.toArrow()["answer"]]
         answers.sort(key=lambda answer: answer.answer.shard)

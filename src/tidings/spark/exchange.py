@@ -38,9 +38,10 @@ def handed_over(data: bytes, folder: str | None) -> bytes:
 
 def taken(payload: pa.Buffer) -> pa.Buffer:
     """The block of which a row says where it is."""
-    if payload.slice(0, len(_IN_FILE)).to_pybytes() != _IN_FILE:
+    row = memoryview(payload)
+    if bytes(row[: len(_IN_FILE)]) != _IN_FILE:
         return payload
-    path = payload.slice(len(_IN_FILE)).to_pybytes().decode()
+    path = bytes(row[len(_IN_FILE) :]).decode()
     with pa.memory_map(path, "r") as file:
         return file.read_buffer()
 

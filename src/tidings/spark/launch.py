@@ -4,6 +4,7 @@ import os
 import re
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -11,7 +12,7 @@ from msgspec.structs import replace
 
 from tidings.log.deliveries import Batch, Deliveries, SnapshotParts
 from tidings.log.store import EventLog
-from tidings.model.errors import InputError, Problem
+from tidings.model.errors import FileError, InputError, Problem
 from tidings.model.events import Configure
 from tidings.spark.feeds import Feed, LogFeed
 from tidings.spark.metrics import BatchReport, Metrics
@@ -107,7 +108,8 @@ class LogPipeline:
         )
         snapshot = self.pipeline.deliveries.snapshot()
         self._log.need(self._consumer, snapshot.position if snapshot else 0)
-        self._snapshots.remove_unnamed(snapshot.parts if snapshot else (), self.pipeline.epoch)
+        with suppress(FileError):  # one that is lost is told by whoever needs it
+            self._snapshots.remove_unnamed(snapshot.parts if snapshot else (), self.pipeline.epoch)
 
     def end(self) -> int:
         """The end that the log has now."""
@@ -152,7 +154,8 @@ class TopicPipeline:
             spark, feed, settings, metrics=metrics, on_commit=on_commit, on_snapshot=self._snapshot_taken
         )
         snapshot = self.pipeline.deliveries.snapshot()
-        self._snapshots.remove_unnamed(snapshot.parts if snapshot else (), self.pipeline.epoch)
+        with suppress(FileError):  # one that is lost is told by whoever needs it
+            self._snapshots.remove_unnamed(snapshot.parts if snapshot else (), self.pipeline.epoch)
 
     def end(self) -> int:
         """The end that the topic has now, as a position."""

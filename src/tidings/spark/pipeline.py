@@ -22,6 +22,7 @@ from tidings.spark.feeds import Feed
 from tidings.spark.listening import PipelineListener
 from tidings.spark.metrics import BatchReport, Metrics
 from tidings.spark.settings import PipelineSettings
+from tidings.spark.shard_files import origin_name
 from tidings.spark.shard_store import ShardStore
 from tidings.spark.work import Spread
 
@@ -63,6 +64,9 @@ class Pipeline:
         self.metrics.position = self.deliveries.done()
         self._feed: Final = feed_of(self.deliveries)
         self.epoch: Final = epoch
+        if epoch == 1 and settings.local is not None:
+            # The state is new: files of shards that are here are of one that is gone, and their epochs mean nothing.
+            ShardStore(Path(settings.local), "").discard_from(0, origin_name(self._feed.origin, settings.state_folder))
         self.driver: Final = Driver(
             spark,
             self._feed,

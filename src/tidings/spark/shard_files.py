@@ -8,7 +8,7 @@ from typing import Final
 
 from tidings.spark.shard_store import ShardKey, ShardStore
 from tidings.spark.snapshots import SnapshotStore
-from tidings.spark.work import Work
+from tidings.spark.work import Origin, Work
 
 _EXECUTOR_FOLDERS: Final = (("LOCAL_DIRS", ","), ("SPARK_EXECUTOR_DIRS", os.pathsep), ("SPARK_LOCAL_DIRS", ","))
 """Where YARN, a standalone worker and Kubernetes say which directories an executor has, and what is between them."""
@@ -17,9 +17,13 @@ _EXECUTOR_FOLDERS: Final = (("LOCAL_DIRS", ","), ("SPARK_EXECUTOR_DIRS", os.path
 def key_of(work: Work, shard: int) -> ShardKey:
     """What the shard of a task is."""
     spread, origin = work.spread, work.origin
-    return ShardKey(
-        shard, spread.shards, spread.plan, spread.methods, origin.configuration, f"{origin.log}\n{work.state}"
-    )
+    name = origin_name(origin, work.state)
+    return ShardKey(shard, spread.shards, spread.plan, spread.methods, origin.configuration, name)
+
+
+def origin_name(origin: Origin, state: str) -> str:
+    """Which events and which deliveries files of shards belong to."""
+    return f"{origin.log}\n{state}"
 
 
 def store_of(work: Work) -> ShardStore:

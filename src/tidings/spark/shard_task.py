@@ -106,7 +106,7 @@ def _stepped(
         answer=written,
         n_events=sum(len(block.op) for block in blocks),
         timing=Timing((opened - started) // 1000, (stepped - opened) // 1000, (done - stepped) // 1000),
-        rebuilt=handle.rebuilt,
+        rebuilt=handle.rebuilt if batch.first else "",
         refused=refused,
     )
     handle.advance(batch.end, packed(answer))
