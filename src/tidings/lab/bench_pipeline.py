@@ -205,7 +205,9 @@ class _Bench:
         made = self._log(n, options.messages)
         self._progress(f"floor: a SQL join, {n:,} subscriptions")
         with self._once(made, "floor") as run:
-            return answered(against_floor, FloorRun(run=run, workload=options.workload(n, options.messages)))
+            pipeline = answered(throughput, run)
+            workload = options.workload(n, options.messages)
+            return answered(against_floor, FloorRun(pipeline=pipeline, run=run, workload=workload))
 
     def _memory(self) -> Memory:
         made = self._log(self._options.memory_subscriptions, self._options.memory_events)
