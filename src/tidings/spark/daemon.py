@@ -21,6 +21,9 @@ from typing import Any, Final
 WORKER: Final = "pyspark.worker"
 """The only kind of worker that matches; the others plan and end, so nothing is prepared for them."""
 
+GONE: Final = 1
+"""What a worker returns whose other end is gone: anything but 0, after which it would be asked for more."""
+
 NEEDED: Final = (
     "pandas",
     "pyarrow",
@@ -61,7 +64,7 @@ def quiet(worker: Callable[..., int]) -> Callable[..., int]:
         try:
             return worker(*given)
         except (BrokenPipeError, ConnectionResetError):
-            return 0
+            return GONE
 
     return work
 

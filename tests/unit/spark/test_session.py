@@ -96,3 +96,13 @@ def test_a_session_is_quiet_local_and_has_warm_workers(tmp_path, packaged):
     if packaged:
         assert report["java"].startswith("21.")
     assert ran.stderr == ""
+
+
+def test_a_worker_that_nobody_listens_to_ends_and_is_not_asked_again():
+    from tidings.spark.daemon import quiet
+
+    def gone(*given):
+        raise BrokenPipeError
+
+    assert quiet(gone)(1, 2) != 0
+    assert quiet(lambda *given: 0)(1, 2) == 0
