@@ -11,10 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from tidings.columns.block import MessageColumns, SubscriptionColumns
+from tidings.columns.rows import names_at
 from tidings.columns.standing import Subscriptions
 from tidings.columns.subscriptions import ids_of
 from tidings.index.base import Index, Messages, Pairs, index_of
-from tidings.lab.blocks import messages_between, names_at, register_block, remove_block
+from tidings.lab.blocks import messages_between, register_block, remove_block
 from tidings.model.events import Space
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tidings.lab.blocks import items_of
+from tidings.columns.rows import items_of
 from tidings.model.errors import FileError, Problem
 from tidings.model.regions import Bounds
 from tidings.words.arenas import Arena
